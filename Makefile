@@ -6,7 +6,7 @@
 #   TEST=tests/…::…     one test, as its failure names it
 #   MINUTES=60          how long to fuzz, or to soak
 #   WORKERS="-n 0"      how many processes test at a time; a file of tests stays in one of them,
-#                       and all tests of Spark in two
+#                       and all tests of Spark in one
 
 PYTHON ?= python3
 ARGS ?=
@@ -33,7 +33,7 @@ help: ## list the targets
 demo: $(READY) ## make a day of readings, find the thefts in it, then check and format queries
 	@$(BIN)/python examples/demo.py
 
-test: $(CODE) ## run the tests, with the same random examples every time (six minutes)
+test: $(CODE) ## run the tests, with the same random examples every time (ten minutes)
 	@echo "test: all but the heavy ones"
 	@$(BIN)/python -m pytest -m "not heavy" $(WORKERS) $(ONE) $(ARGS)
 
@@ -60,7 +60,7 @@ test-long: $(CODE) ## run everything, with hundreds of times more random example
 
 test-naive: $(READY) ## run 20,000 fresh cases against the naive matcher, by every recipe
 	@echo "test-naive: fresh cases, every recipe, fused and not"
-	@$(BIN)/python -m tests.engine.matching.many_cases $(if $(SEED),--seed=$(SEED)) $(if $(EXAMPLES),--cases=$(EXAMPLES))
+	@$(BIN)/python -m tests.drawing.many_cases $(if $(SEED),--seed=$(SEED)) $(if $(EXAMPLES),--cases=$(EXAMPLES))
 
 environments: wheel ## test the wheel with the oldest and the newest versions and by other Pythons
 	@echo "environments: other versions, outside the tree"

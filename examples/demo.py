@@ -1,4 +1,4 @@
-"""A tour of what is there: find the thefts in a day of readings, look at the plan, then check and
+"""A tour: find the thefts in a day of readings, look at the plan, then check and
 format the papers' queries, and read the messages of three broken ones. Every line that begins with
 `$` is a command that you can type yourself."""
 

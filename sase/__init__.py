@@ -1,13 +1,13 @@
 """Event patterns over streams and tables: sequences, negation, Kleene closure.
 
-Importing the package loads none of its parts: a public name is fetched from its module when it is
-first used, so that a script or the command line pays only for what it needs. Type checkers see the
-names where they are.
+Importing the package loads none of its parts. A public name is imported from its module at its
+first use, so a script or the command line loads only the modules that it needs. Type checkers see
+all names.
 """
 
 from __future__ import annotations
 
-# To type checkers this is true; to import it from `typing` takes longer than all the rest here.
+# True for type checkers; importing it from `typing` takes longer than the rest of this module.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sase.api.script import Script, ScriptMatcher
     from sase.api.why_not import why
     from sase.binding import Schema
-    from sase.binding.aggregates import aggregate
+    from sase.binding.values.aggregates import aggregate
     from sase.diagnostics.strategies.comparison import Comparison
     from sase.diagnostics.why_not.why_not import WhyNot
     from sase.engine.pipeline.matcher import Matcher
@@ -73,7 +73,7 @@ _HOMES = {
     "Script": "sase.api.script",
     "ScriptMatcher": "sase.api.script",
     "WhyNot": "sase.diagnostics.why_not.why_not",
-    "aggregate": "sase.binding.aggregates",
+    "aggregate": "sase.binding.values.aggregates",
     "compare": "sase.api.compare",
     "compile": "sase.api",
     "explain": "sase.api.explain",
@@ -82,7 +82,7 @@ _HOMES = {
     "why": "sase.api.why_not",
 }
 
-# Written out for type checkers.
+# A literal list, as type checkers need it.
 __all__ = [
     "__version__",
     "BindingError",
@@ -120,7 +120,7 @@ __all__ = [
 ]
 
 
-# To a type checker any name would be one of the package, if it saw this.
+# Hidden from type checkers, which would otherwise accept any name in this package.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
@@ -132,7 +132,7 @@ if not TYPE_CHECKING:
         return value
 
 
-del TYPE_CHECKING  # no public name
+del TYPE_CHECKING  # not a public name
 
 
 def __dir__() -> list[str]:

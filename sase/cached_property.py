@@ -1,7 +1,7 @@
 """A property that is computed once, without a lock.
 
-That of `functools` has, until Python 3.11, one lock for all objects of a class: a process that is
-forked while another thread computes waits for it for ever.
+The one of `functools` has one lock for all objects of a class until Python 3.11. A process that is
+forked while another thread computes then waits for the lock forever.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class cached_property(Generic[T]):
-    """Stores what a method returns in the `__dict__` of its object.
+    """Store the result of a method in the `__dict__` of its object.
 
     Threads that compute it at the same time all get the value that was stored first.
     """

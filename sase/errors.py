@@ -4,10 +4,10 @@ SaseError                 everything that this package raises on purpose
 ├── QueryError            the text of a query is wrong; carries `.diagnostics`
 │   ├── QuerySyntaxError  it does not parse
 │   ├── BindingError      it parses and does not make sense against the schema
-│   └── RuleError         a rule of another language is none, or has no equal in ours
+│   └── RuleError         a rule of another language is invalid, or has no equivalent here
 ├── SchemaError           a schema, or the file that should give one, cannot be used
 ├── PlanError             a plan or a recipe cannot be used
-├── StatementError        a statement whose results are looked up is set aside; a KeyError as well
+├── StatementError        results of a statement that is set aside are looked up; a KeyError, too
 ├── SnapshotError         the snapshot of a matcher cannot be restored
 ├── DataError             events cannot be used; carries `.row`, `.column` and `.value`
 ├── BudgetError           there is more of something than was allowed, or than memory can hold
@@ -16,10 +16,10 @@ SaseError                 everything that this package raises on purpose
 └── SparkError            Spark cannot run here, or gave up a job
     └── SparkMissingError PySpark is not installed, or too old; an ImportError as well
 
-BudgetWarning             the same is expected of a run that begins
-IntervalWarning           a type whose events are to be widened has none
+BudgetWarning             a run that begins is expected to exceed a limit
+IntervalWarning           a type that is to be widened has no events
 ReplayWarning             a replay on Spark cannot be cut into tasks, or its query looks wrong
-StatementWarning          statements of a script are set aside, as events lack what they name
+StatementWarning          statements are set aside, as the events lack types or attributes
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from sase.printable import on_one_line, printable, printable_message
 from sase.source import Source, Span
 
 Severity = Literal["error", "warning"]
-# Characters of a query that a sentence about it shows.
+# Characters of a query that an error message shows.
 WORDS = 60
 
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One thing that is wrong with a query: what, where, and what would be right."""
+    """A problem of a query: its code, its message, its place, and hints."""
 
     code: str
     message: str
@@ -49,16 +49,16 @@ class Diagnostic:
 
     @property
     def line(self) -> int:
-        """The line of the place, from 1."""
+        """The line of the place, counted from 1."""
         return self.source.position(self.span.start).line
 
     @property
     def column(self) -> int:
-        """The column of the place in characters, from 1."""
+        """The column of the place in characters, counted from 1."""
         return self.source.position(self.span.start).column
 
     def to_dict(self) -> dict[str, Any]:
-        """The diagnostic as plain data, for editors and for JSON."""
+        """Return the diagnostic as plain data, for editors and JSON."""
         start, end = (self.source.position(offset) for offset in self.span)
         return {
             "code": self.code,
@@ -72,13 +72,13 @@ class Diagnostic:
 
     @property
     def sentence(self) -> str:
-        """The message on one line: what part of the text is meant, what is wrong, and the hints."""
+        """Return the message on one line, with the part of the text that is wrong and the hints."""
         words = on_one_line(self.source.text[slice(*self.span)], WORDS)
         place = f"{self.source.name}:{self.line}:{self.column}"
         return "; ".join([f"`{words}` ({place}): {self.message}", *self.hints])
 
     def __str__(self) -> str:
-        """The whole message: the code, the place, the line with its caret, and the hints."""
+        """Return the whole message: code, place, source line with its caret, and hints."""
         excerpt = self.source.excerpt(self.span)
         margin = " " * excerpt[1].index("|")
         return "\n".join(
@@ -99,12 +99,12 @@ class SaseError(Exception):
     """The root of every exception that this package raises on purpose."""
 
     def __str__(self) -> str:
-        # Not as `super` has it, which of a KeyError is in quotes.
+        # The `__str__` of KeyError, which `super` would call, puts the message in quotes.
         return printable_message(Exception.__str__(self))
 
 
 class QueryError(SaseError):
-    """A query that cannot be used; `diagnostics` says why, in the order of their places."""
+    """A query that cannot be used; `diagnostics` has the reasons, in text order."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
@@ -123,7 +123,7 @@ class BindingError(QueryError):
 
 
 class RuleError(QueryError):
-    """A rule of another language that is none, or has no equal in ours."""
+    """A rule of another language that is invalid, or has no equivalent here."""
 
 
 class SchemaError(SaseError):
@@ -135,15 +135,15 @@ class PlanError(SaseError):
 
 
 class StatementError(SaseError, KeyError):
-    """A statement of a script whose results are looked up, and which is set aside."""
+    """A statement was set aside, so its results cannot be looked up."""
 
 
 class SnapshotError(SaseError):
-    """A snapshot cannot be restored: it is of another plan or version, or was changed."""
+    """A snapshot cannot be restored: it belongs to another plan or version, or was changed."""
 
 
 class DataError(SaseError):
-    """Events that cannot be used; where one row is to blame, it, the column and the value."""
+    """Events cannot be used; the row, column and value are set if one row is the reason."""
 
     def __init__(
         self, message: str, row: int | None = None, column: str | None = None, value: object = None
@@ -156,15 +156,15 @@ class DataError(SaseError):
 
 
 class BudgetError(SaseError):
-    """More matches or memory than were allowed, or than memory can hold."""
+    """More matches or memory than allowed, or than fit in memory."""
 
 
 class TimeLimitError(BudgetError, TimeoutError):
-    """A run took longer than it was allowed."""
+    """A run took longer than allowed."""
 
 
 class MemoryLimitError(BudgetError):
-    """A run took more memory than it was allowed."""
+    """A run took more memory than allowed."""
 
 
 class SparkError(SaseError):
@@ -181,16 +181,16 @@ class _Warning(UserWarning):
 
 
 class BudgetWarning(_Warning):
-    """More matches are expected than were allowed, or than memory can hold."""
+    """A run is expected to have more matches than allowed, or than fit in memory."""
 
 
 class IntervalWarning(_Warning):
-    """No event is of a type that `sase.interval` is to widen."""
+    """No event has a type that `sase.interval` widens."""
 
 
 class ReplayWarning(_Warning):
-    """A replay on Spark takes place in one task, or its query is probably not what is meant."""
+    """A replay on Spark runs in one task, or its query probably does not do as intended."""
 
 
 class StatementWarning(_Warning):
-    """Statements of a script are set aside, as the events lack what they name."""
+    """Statements of a script are set aside, as the events lack types or attributes."""

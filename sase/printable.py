@@ -1,7 +1,7 @@
-"""Text that a terminal shows and does not obey: what would act on it is escaped.
+"""Escape text for terminals: control characters are shown and have no effect.
 
-Whatever this package writes for people passes here: tables, reports, explanations, messages and
-`repr`s. Values, columns, types, names of files and queries may hold any character.
+All output for people passes here: tables, reports, explanations, messages and `repr`s. Values,
+columns, types, file names and queries may contain any character.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from typing import Any
 
 # Invisible characters that shape the letters around them in some scripts.
 JOINERS = "\u200c\u200d"
-# Characters of a line of a message, and those that begin and end what is left of a longer one.
+# The longest line of a message, and the lengths of the beginning and the end kept of a longer one.
 MOST_OF_MESSAGE, BEGINNING, ENDING = 1000, 500, 300
 
 
 def printable(text: str) -> str:
-    """One line: control characters, line ends and marks of direction are escaped as in Python."""
+    """Return one line: control characters, line ends and direction marks are escaped."""
     return text if text.isprintable() else "".join(map(_seen, text))
 
 
 def on_one_line(text: str, most: int) -> str:
-    """A text with single spaces, of which at most so many characters are shown."""
+    """Return the text on one line with single spaces, cut to at most `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def printable_lines(text: str) -> str:
-    """The same of several lines, whose ends and tabs stay."""
+    """Escape each line of a text; line ends and tabs stay."""
     return text if text.isprintable() else "".join(map(_seen_in_lines, text.replace("\r\n", "\n")))
 
 
 def printable_message(text: str) -> str:
-    """The same of a message: a line that values make long lacks its middle."""
+    """Escape a message; in the middle of a long line characters are left out."""
     return _without_middles(printable_lines(_without_middles(text)))
 
 
@@ -47,7 +47,7 @@ def _without_middles(text: str) -> str:
 
 
 def printable_json(value: Any, *, default: Callable[[Any], Any] | None = None, **form: Any) -> str:
-    """A value as JSON, in which such characters are escaped as JSON has it: it reads as it was."""
+    """Return a value as JSON with these characters as JSON escapes; it reads back unchanged."""
     import json
 
     text = json.dumps(value, default=default, ensure_ascii=False, **form)
@@ -55,21 +55,21 @@ def printable_json(value: Any, *, default: Callable[[Any], Any] | None = None, *
 
 
 class Documented(ABC):
-    """What has a form as plain data of JSON, and so one as text."""
+    """A value with a form as plain data, and so as JSON text."""
 
     __slots__ = ()
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data of JSON."""
+        """Return everything as plain data for JSON."""
 
     def to_json(self) -> str:
-        """The same as text."""
+        """Return the same as JSON text."""
         return printable_json(self.to_dict(), indent=2)
 
 
 def is_shown(character: str) -> bool:
-    """Whether a character only shows itself."""
+    """Whether a character has no effect but its own picture."""
     from unicodedata import category
 
     return character.isprintable() or character in JOINERS or category(character) == "Zs"

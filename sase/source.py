@@ -1,4 +1,4 @@
-"""Places in the text of a query, and the excerpt of a line with a caret under a place."""
+"""Positions in the text of a query, and excerpts of a line with carets under a part of it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 from sase.cached_property import cached_property
 
-# An excerpt shows at most this many characters of a line, around the place.
+# The most characters of a line in an excerpt.
 EXCERPT_WIDTH = 120
-# The widths of the pads that stand under a character in the caret line: the number of characters
-# *and* the number of terminal columns agree with the line above, whatever script it is in.
+# Padding by the width of the character above it, so that in the caret line both the number of
+# characters *and* the number of terminal columns agree with the line above.
 WIDE_PAD, ZERO_WIDTH_PAD = "\u3000", "\u200b"
-# Left-to-right override and its end: a terminal must not reorder a line that carries a caret.
+# Left-to-right override and its end: a terminal must not reorder a line that has carets.
 OVERRIDE, POP = "\u202d", "\u202c"
 
 
 class Span(NamedTuple):
-    """A range of characters, the end not included."""
+    """A range of characters, without its end."""
 
     start: int
     end: int
@@ -38,7 +38,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A text and the name under which messages refer to it."""
+    """A text and its name in messages."""
 
     text: str
     name: str = "query"
@@ -61,7 +61,7 @@ class Source:
         return self.text[start:end].removesuffix("\r")
 
     def excerpt(self, span: Span) -> list[str]:
-        """The first line of the span and, under it, carets: both with the line number's gutter."""
+        """Return the first line of the span and carets below it, both with a gutter."""
         number, column, _ = self.position(span.start)
         line = self.line(number)
         start = min(column - 1, len(line))
@@ -77,7 +77,7 @@ class Source:
 
 
 def _clip(line: str, start: int, end: int) -> tuple[str, int, int]:
-    """Cut a long line down to the surroundings of a place."""
+    """Cut a long line to the surroundings of a place."""
     if len(line) <= EXCERPT_WIDTH:
         return line, start, end
     left = max(0, start - EXCERPT_WIDTH // 2)
@@ -88,7 +88,7 @@ def _clip(line: str, start: int, end: int) -> tuple[str, int, int]:
 
 
 def _visible(character: str) -> str:
-    """What is shown for a character: a picture of it where it would act on the terminal."""
+    """Return a character as shown: as a picture if it would act on the terminal."""
     code = ord(character)
     if character == "\t":
         return character
@@ -106,12 +106,12 @@ def _visible(character: str) -> str:
 
 
 def _marked(character: str) -> str:
-    """What is shown above a caret: a picture also of what nobody would see."""
+    """Return a character above a caret as shown: invisible ones as a picture, too."""
     shown = _visible(character)
     return shown if shown == " " else _UNSEEN.get(unicodedata.category(shown), shown)
 
 
-# By category: spaces, and what has no width, such as joiners and marks of direction.
+# By category: spaces, and characters without width, such as joiners and direction marks.
 _UNSEEN = {"Zs": "\u2423", "Cf": "\ufffd"}
 _BIDI_CONTROLS = frozenset(("LRE", "LRO", "RLE", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"))
 

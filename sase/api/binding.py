@@ -1,4 +1,4 @@
-"""Bind a query to the events that were discovered, and infer the types of text columns by it."""
+"""Bind a query to discovered events, and infer the types of text columns from the query."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sase.engine.sources import Files
 from sase.engine.sources.discovered import Discovered
 from sase.engine.sources.open import numbers_among
 from sase.errors import BindingError, SaseError
-from sase.planning.traversal import attributes_read
+from sase.planning.plan.traversal import attributes_read
 
 Outcome: TypeAlias = BoundQuery | BindingError
 Bind: TypeAlias = Callable[[Schema], Outcome]
@@ -21,10 +21,10 @@ Bind: TypeAlias = Callable[[Schema], Outcome]
 def bound_to(
     query: str, source: Discovered, parameters: Mapping[str, object], *, flat: bool = False
 ) -> tuple[Discovered, BoundQuery]:
-    """Bind a query to events: once, or once more for each schema that files of text turn out with.
+    """Bind a query to events; for text files, bind it again to each schema that is inferred.
 
-    In CSV a column is text if any of its values is no number. If a query makes sense for numbers
-    only, and most values are some, it is a column of numbers with bad rows.
+    A column of CSV is text if any of its values is not a number. If the query is valid only for
+    numbers, and most values of the column are numbers, it is a column of numbers with bad rows.
     """
 
     def bind(schema: Schema) -> Outcome:
@@ -46,7 +46,7 @@ def bound_to(
 
 
 def _with_likely_unit(problem: BindingError, source: Discovered) -> BindingError:
-    """The error, which suggests the unit of time by which the events have plausible dates."""
+    """Return the error with a hint at the time unit for which the events have plausible dates."""
     code, found = "unit-of-integer-time", problem.diagnostics
     hint = source.unit_hint() if any(each.code == code for each in found) else None
     if hint is None:
@@ -56,7 +56,7 @@ def _with_likely_unit(problem: BindingError, source: Discovered) -> BindingError
 
 
 def _named(schema: Schema, outcome: Outcome, bind: Bind) -> frozenset[str] | None:
-    """The columns that a query names, if it may make sense for others than the columns seem."""
+    """The columns that a query names, or None if no types of columns could make it valid."""
     if isinstance(outcome, BindingError):
         try:
             outcome = bind(replace(schema, types=None, columns=None))
@@ -70,7 +70,7 @@ def _named(schema: Schema, outcome: Outcome, bind: Bind) -> frozenset[str] | Non
 def _settled(
     source: Discovered, named: frozenset[str], outcome: Outcome, bind: Bind
 ) -> tuple[Discovered, Outcome]:
-    """The files with the types of all their values, and what binding to these comes to."""
+    """Infer types from all values of the files, and return these files and the new outcome."""
     inferred = source.with_inferred_types(named)
     if inferred.schema != source.schema:
         outcome = bind(inferred.schema)

@@ -1,4 +1,4 @@
-"""The public function that runs a pattern under each strategy, and tells how they differ."""
+"""The public function that runs a pattern under each strategy and compares the matches."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from sase.api.checks import check_output
+from sase.api.checks import check_output, limits_of
 from sase.api.compiled_query import CompiledQuery, compile_query
 from sase.api.execution import run
-from sase.api.limits import limits_of
 from sase.api.plan import DEFAULT_PLAN
 from sase.binding import BoundQuery
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
@@ -38,20 +37,22 @@ if TYPE_CHECKING:
     from sase.engine.report import Report
     from sase.engine.results.matches import Matches
 
-# Matches that a strategy may have before it is said that there are more.
+# The number of matches of a strategy up to which they are counted.
 MOST = 1_000_000
-# Rows and matches of an input that is small, and how many matches are shown of it.
+# Rows and matches of a small input, and the number of its matches that are shown.
 FEW_ROWS, HELD, SHOWN = 1_000, 20_000, 10
 QUICK = 1.0
 NO_PARTITIONS = (
     "partition_contiguity is left out: the query has no equivalence test such as [id], by which"
     " events would be of one partition"
 )
-MANY_ROWS = "which matches each strategy adds is told of few events, or with show (--show N)"
-TOO_LARGE = "the events are too many to be held: which matches each strategy adds is not told"
-NOT_TOLD = "which it adds is not told"
-NOT_TOLD_OF = "which matches each strategy adds is not told of"
-NO_LIMIT = "LIMIT is left out: what comes first is not the same under each strategy"
+MANY_ROWS = "the matches that each strategy adds are shown for few events, or with show (--show N)"
+TOO_LARGE = (
+    "there are too many events to hold, so the matches that each strategy adds are not shown"
+)
+NOT_TOLD = "the added matches are not shown"
+NOT_TOLD_OF = "the matches that each strategy adds are not shown for"
+NO_LIMIT = "LIMIT is left out: each strategy has other first matches"
 
 
 @takes_input_options
@@ -69,13 +70,14 @@ def compare(
     plan: str = DEFAULT_PLAN,
     **options: Unpack[InputKeywords],
 ) -> Comparison:
-    """A pattern under each of the four strategies: what it finds, in which time, and why.
+    """Compare the matches and the run time of a pattern under each of the four strategies.
 
-    The strategy of the query is replaced by each of them. `outputs` are the forms that are counted.
-    Of few events, or where `show` is given, the first matches that each strategy has beyond a
-    stricter one are shown with the reason, `show` of them. Of a strategy with more than
-    `max_matches` it is only said that there are more, as of one whose search is ended by `timeout`
-    or `max_memory`, which are for each run. The other keywords are those of `match`.
+    Each strategy in turn replaces the strategy of the query. `outputs` are the forms of results to
+    count. If the events are few, or if `show` is given, the comparison lists up to `show` matches
+    of each strategy that a stricter strategy does not have, each with the reason. It does not count
+    more than `max_matches` matches of a strategy. `timeout` and `max_memory` limit each run. If a
+    limit ends a run, the number of matches is reported as "more than" the number found so far. The
+    other keywords are those of `match`.
     """
     if max_matches < 1 or (show is not None and show < 0):
         raise PlanError("max_matches is positive, and show is not negative")
@@ -83,35 +85,25 @@ def compare(
         check_output(output)
     limits = limits_of(timeout, max_memory)
     source = Discovered.of(events, InputOptions(**options))
-    # Bound as it is, for errors in its own words.
+    # The query is bound without changes first, so that errors quote its own text.
     own = compile_query(query, source, params=params, plan=plan)
     if own.bound.confidence is not None:
         raise PlanError(
             "strategies are compared, and with imprecise time there is one, skip_till_any_match:"
             f" name the time that the others are to go by, as in  time={source.schema.time!r}"
         )
-
-    def compiled(text: str) -> CompiledQuery:
-        return compile_query(text, own.source, params=params, plan=plan)
-
-    return _Strategies(own, compiled, clock, limits).comparison(outputs, show, max_matches)
+    return _Strategies(own, clock, limits).comparison(outputs, show, max_matches)
 
 
 class _Strategies:
-    """A query under each strategy that it may have."""
+    """A query under each possible strategy."""
 
-    def __init__(
-        self,
-        own: CompiledQuery,
-        compiled: Callable[[str], CompiledQuery],
-        clock: Callable[[], float],
-        limits: Limits,
-    ) -> None:
+    def __init__(self, own: CompiledQuery, clock: Callable[[], float], limits: Limits) -> None:
         self.limits = limits
         tree, self.source, self.clock = parse_query(own.query), own.source, clock
         has_partitions = bool(own.bound.equivalences)
         self.queries = {
-            each: own if with_strategy(tree, each) == tree else compiled(under(tree, each))
+            each: own if with_strategy(tree, each) == tree else own.of_text(under(tree, each))
             for each in dict.fromkeys((*STRATEGIES, own.bound.strategy))
             if has_partitions or each is not StrategyName.PARTITION_CONTIGUITY
         }
@@ -123,7 +115,7 @@ class _Strategies:
         self.rows = 0
 
     def comparison(self, outputs: Sequence[str], show: int | None, most: int) -> Comparison:
-        """All of it."""
+        """Run every strategy and compare the results."""
         from sase.diagnostics.strategies.comparison import Comparison
 
         measured = [self._measured(s, each, most) for s in self.queries for each in outputs]
@@ -133,19 +125,19 @@ class _Strategies:
         elif show is None and self.rows > FEW_ROWS:
             self.notes.append(MANY_ROWS)
         else:
-            # What was too much to be counted is too much to be told apart.
+            # A strategy with too many matches to count has too many to compare.
             ended = {each.strategy for each in measured if each.ended is not None}
             differences = self._differences(SHOWN if show is None else show, ended)
         notes = (*self.of_query, *self.warnings, *self.notes)
         return Comparison(self.rows, tuple(measured), differences, notes)
 
     def _measured(self, strategy: StrategyName, output: str, most: int) -> StrategyResult:
-        """Run a strategy; once more if kernels were compiled, or if that is quick."""
+        """Run a strategy; run it again if kernels were compiled, or if the run is short."""
         from sase.diagnostics.strategies.comparison import StrategyResult
         from sase.engine.kernels.jit.compiler import compilations
 
         with warnings.catch_warnings():
-            # That there are too many is what the comparison says.
+            # The comparison itself reports too many matches.
             warnings.simplefilter("ignore", BudgetWarning)
             query = self.queries[strategy].returning(output)
             matches = run(query, max_matches=most, limits=self.limits)
@@ -155,7 +147,7 @@ class _Strategies:
             if compilations() == before:
                 break
         if seconds < QUICK:
-            # The first one also reads compiled kernels from the disk.
+            # The first run also reads compiled kernels from the disk.
             seconds = min(seconds, self._counted(matches)[1])
         ended, report = None, None
         if isinstance(outcome, BudgetError):
@@ -176,13 +168,13 @@ class _Strategies:
         )
 
     def _note(self, strategy: StrategyName, report: Report) -> None:
-        """Note what a run warns of; those of all strategies warn of the same, if by other words."""
+        """Note the warnings of the first run; other strategies give the same warnings."""
         if not self.warnings:
             of_query = {each.sentence for each in self.queries[strategy].bound.warnings}
             self.warnings = [each for each in report.warnings if each not in of_query]
 
     def _counted(self, matches: Matches) -> tuple[int, float, Report | BudgetError]:
-        """Count the matches and the seconds, up to the report, or to what ended the search."""
+        """Count matches and seconds until the search ends, with its report or its error."""
         found = 0
 
         def count(number: int) -> None:
@@ -197,7 +189,7 @@ class _Strategies:
         return found, self.clock() - begin, outcome
 
     def _differences(self, show: int, ended: set[str]) -> tuple[Difference, ...]:
-        """The differences between neighbours; notes say which have too many matches."""
+        """The differences between adjacent strategies; notes name those with too many matches."""
         from sase.diagnostics.strategies.comparison import Differences, runs_of
 
         strictest = self.queries[StrategyName.STRICT_CONTIGUITY]
@@ -218,13 +210,13 @@ class _Strategies:
 
 
 def _beyond(query: BoundQuery) -> Iterator[str]:
-    """What a query has whose matches are not told apart by strategy."""
+    """The features of a query for which strategies are not compared."""
     if query.strategy not in STRATEGIES:
         yield query.strategy.value
 
 
 def _bound(problem: BudgetError, found: int, most: int) -> EndedBy:
-    """Which bound has ended a search."""
+    """The limit that ended a search."""
     if isinstance(problem, TimeLimitError):
         return "time"
     if isinstance(problem, MemoryLimitError):
@@ -233,16 +225,16 @@ def _bound(problem: BudgetError, found: int, most: int) -> EndedBy:
 
 
 def _runs(report: Report) -> int | None:
-    """The number of runs, where the plan makes some."""
+    """The number of runs; None if the plan has no runs."""
     runs = [counted["runs"] for _, counted in report.counters if "runs" in counted]
     return sum(runs) if runs else None
 
 
 def under(tree: Query, strategy: StrategyName) -> str:
-    """The text of a query under another strategy."""
+    """The text of a query with another strategy."""
     return to_text(with_strategy(tree, strategy))
 
 
 def with_strategy(tree: Query, strategy: StrategyName) -> Query:
-    """A query under another strategy, and without LIMIT."""
+    """A query with another strategy, and without LIMIT."""
     return replace(tree, strategy=Strategy(strategy), limit=None)

@@ -1,27 +1,30 @@
-"""A query bound to its events, with its basic plan: of that a recipe makes the plan that runs."""
+"""A query bound to its events, with its basic plan; a recipe turns this into the plan of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sase.api.binding import bound_to
 from sase.api.checks import check_number, check_output, check_params, check_query
 from sase.api.plan import DEFAULT_PLAN, Plan
+from sase.base.files import read_text
 from sase.binding import Schema
 from sase.binding.bound import BoundQuery, Constant
 from sase.binding.input_options import check_name
 from sase.binding.lateness import lateness_in
-from sase.binding.literals import constants
+from sase.binding.values.literals import constants
 from sase.cached_property import cached_property
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 from sase.lang.ast import StrategyName
-from sase.planning.basic import basic_plan, without_overlaps
 from sase.planning.driver import RewriteCall, Trace
-from sase.planning.nodes import (
+from sase.planning.engine_plan import Options
+from sase.planning.optimizer import Optimized, optimized
+from sase.planning.plan.basic import basic_plan, without_overlaps
+from sase.planning.plan.nodes import (
     Operator,
     RunEvaluation,
     Transformation,
@@ -30,26 +33,23 @@ from sase.planning.nodes import (
     find,
     require,
 )
-from sase.planning.optimizer import Optimized, optimized
-from sase.planning.options import Options
 from sase.planning.recipes import Recipe, read_recipe
 from sase.planning.rewrites.partition_stacks import tests_of
 from sase.planning.statistics import Statistics, united
-from sase.text_file import read_text
 
 if TYPE_CHECKING:
     from sase.engine.columns import Events
-    from sase.planning.plan import EnginePlan
+    from sase.planning.engine_plan import EnginePlan
 
-# Statistics are measured for all tests and conditions that some plan may use.
-# Branches of which statistics are measured: each takes a sample of its own.
+# Statistics are measured for all tests and conditions that a plan may use. This is the number of
+# branches with statistics; each of them takes its own sample.
 MOST_MEASURED = 8
 _PREPARED = (RewriteCall("infer_equivalence_tests"), RewriteCall("derive_conditions"))
 
 
 @dataclass(frozen=True)
 class CompiledQuery:
-    """A bound query with its basic plan, and the source that it is bound to."""
+    """A bound query with its basic plan and its source."""
 
     query: str
     bound: BoundQuery
@@ -58,12 +58,12 @@ class CompiledQuery:
     basic: Operator
     lateness: int | None = None
     params: tuple[tuple[str, Constant], ...] = ()
-    # Whether a run without statistics may measure some; EXPLAIN plans a statement by none.
-    samples: bool = True
+    # The parameters as the caller gave them.
+    values: Mapping[str, object] = field(default_factory=dict, repr=False)
 
     @property
     def schema(self) -> Schema:
-        """The schema that it is bound to."""
+        """The schema of the source."""
         return self.source.schema
 
     def optimized(
@@ -73,19 +73,19 @@ class CompiledQuery:
         *,
         loaded: bool = False,
     ) -> Optimized:
-        """Apply the recipe to the basic plan; for events that are `loaded`, or else any way."""
+        """Apply the recipe to the basic plan; `loaded` says that all events are in memory."""
         if statistics is not None:
             statistics = replace(statistics, loaded=loaded)
         return optimized(self.recipe, self.basic, statistics, off)
 
     @cached_property
     def unoptimized(self) -> EnginePlan:
-        """The basic plan for the engine: it reads all columns."""
+        """The basic plan for the engine; it reads all columns."""
         return self.plan(Optimized.of(self.basic)).engine
 
     @cached_property
     def reading(self) -> EnginePlan:
-        """The basic plan with pruned columns, if the recipe prunes: every plan reads as it does."""
+        """The basic plan; its columns are pruned if the recipe prunes, as those of every plan."""
         prunes = [each for each in self.recipe.entries if each == RewriteCall("prune_columns")]
         return self.plan(Optimized(Trace.of(self.basic).after(prunes))).engine
 
@@ -95,7 +95,7 @@ class CompiledQuery:
         return self.source.names.on_bad_row
 
     def plan(self, made: Optimized) -> Plan:
-        """The plan as a value of its own."""
+        """Return the plan as a public value."""
         return Plan(
             self.query,
             made.plan,
@@ -115,7 +115,7 @@ class CompiledQuery:
         )
 
     def measured(self, events: Events, sample: int) -> Statistics:
-        """Measure statistics of loaded events on a sample of so many."""
+        """Measure statistics of loaded events on a sample of this size."""
         from sase.engine.statistics import measured
 
         plan = self.plan(Optimized(self._prepared)).engine
@@ -126,7 +126,7 @@ class CompiledQuery:
         return united(parts) if len(parts) > 1 else parts[0]
 
     def returning(self, output: str, limit: int | None = None) -> CompiledQuery:
-        """The same query with results in a form, and at most so many."""
+        """The same query with this form of results, and at most `limit` results."""
         if output != "non_overlap" and limit is None:
             return self
         basic, top = self.basic, require(self.basic, Transformation)
@@ -138,14 +138,19 @@ class CompiledQuery:
             basic = without_overlaps(basic, self.bound)
         return replace(self, basic=basic)
 
+    def of_text(self, query: str) -> CompiledQuery:
+        """Another query over the same events, with the same recipe and parameters."""
+        source, bound = bound_to(query, self.source, self.values)
+        return replace(self, query=query, bound=bound, source=source, basic=basic_plan(bound))
+
     @property
     def has_runs(self) -> bool:
-        """Whether it, or a branch of it, is of level 2."""
+        """Whether the query or one of its branches is evaluated by runs."""
         return any(find(each, RunEvaluation) is not None for each in branches_of(self.basic))
 
     @property
     def may_explode(self) -> bool:
-        """Whether a match has several events that nothing keeps apart, or a part of many."""
+        """Whether a match has several events without a common key, or a part with many events."""
         if self.has_runs:
             return self.bound.strategy is StrategyName.SKIP_TILL_ANY_MATCH
         return len(self.bound.positives) > 1 and not tests_of(self._prepared.plan)
@@ -167,17 +172,19 @@ def compile_query(
     assumes: bool = False,
     flat: bool = False,
 ) -> CompiledQuery:
-    """Bind a query to events, or to a schema without any, and make its basic plan.
+    """Bind a query to events or to a schema, and make its basic plan.
 
-    With `assumes` every type is taken to have the attributes of equivalence tests, and the plan is
-    not to be run. In a `flat` form attributes are columns, such as `x_id`: their names must differ.
+    With `assumes`, every type is taken to have the attributes of equivalence tests; such a plan
+    must not run. With `flat`, attributes are columns of results, such as `x_id`, so their names
+    must differ.
     """
     check_query(query)
     check_params(params)
     check_name("plan", plan, may_be_none=False)
     check_number("limit", limit)
     check_output(output)
-    source, bound = bound_to(query, source, dict(params or {}), flat=flat)
+    values = dict(params or {})
+    source, bound = bound_to(query, source, values, flat=flat)
     if output == "non_overlap" and bound.confidence is not None:
         raise PlanError(
             'output="non_overlap" takes of matches that overlap the first, and with imprecise time'
@@ -185,8 +192,8 @@ def compile_query(
         )
     allowed = None if lateness is None else lateness_in(lateness, source.schema, source.unit_hint)
     basic = basic_plan(_declaring_all(bound) if assumes else bound)
-    recipe, given = read_recipe(plan), constants(params or {})
-    known = CompiledQuery(query, bound, source, recipe, basic, allowed, given)
+    recipe, given = read_recipe(plan), constants(values)
+    known = CompiledQuery(query, bound, source, recipe, basic, allowed, given, values)
     return known.returning(output, limit)
 
 
@@ -198,16 +205,16 @@ def _declaring_all(bound: BoundQuery) -> BoundQuery:
     return replace(bound, equivalences=tests, branches=branches)
 
 
-def statistics_in(given: object) -> Statistics | None:
-    """Statistics as a caller gives them: the value, or the path of a file of them."""
-    if given is None or isinstance(given, Statistics):
-        return given
-    if not isinstance(given, str | Path):
-        raise PlanError(f"stats={given!r}: give Statistics, or the path of a file of them")
+def statistics_in(value: object) -> Statistics | None:
+    """Return the statistics that a caller gives as a value or as the path of a file."""
+    if value is None or isinstance(value, Statistics):
+        return value
+    if not isinstance(value, str | Path):
+        raise PlanError(f"stats={value!r}: give Statistics, or the path of a file of them")
     from sase.planning.serialisation import statistics_from_json
 
     try:
-        text = read_text(Path(given))
+        text = read_text(Path(value))
     except (OSError, UnicodeDecodeError) as problem:
-        raise PlanError(f"{given}: the statistics cannot be read: {problem}") from problem
+        raise PlanError(f"{value}: the statistics cannot be read: {problem}") from problem
     return statistics_from_json(text)

@@ -1,48 +1,48 @@
-"""The statements of a script, each bound to what it reads, with the plan that runs them."""
+"""The statements of a script, each bound to its sources, with the plan that runs them."""
 
-# long because: the way of a statement from its text to its plan is read as one.
+# long because: the steps of a statement from its text to its plan are read together.
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from warnings import warn
 
-from sase.api.checks import check_query
+from sase.api.checks import bound, check_query
 from sase.api.compiled_query import CompiledQuery, compile_query
-from sase.api.limits import bound
+from sase.api.execution import run
 from sase.api.script_inputs import Sources, discovered, open_inputs
 from sase.binding import Schema
 from sase.binding.input_options import InputOptions
 from sase.binding.lateness import lateness_in
-from sase.binding.script import NamedQuery, StatementGraph
-from sase.binding.set_aside import ByStatement, fits_other_events, reason_of, without_source
-from sase.binding.streams import NamedStream
+from sase.binding.script.script import NamedQuery, StatementGraph
+from sase.binding.script.statements import ByStatement, fits_other_events, reason_of, without_source
+from sase.binding.script.streams import NamedStream
 from sase.cached_property import cached_property
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.sources.discovered import Discovered
 from sase.errors import BindingError, BudgetError, StatementWarning
 from sase.lang.parser import is_script
-from sase.planning.traversal import attributes_read
+from sase.planning.plan.traversal import attributes_read
 
 if TYPE_CHECKING:
     from sase.engine.report import Report
     from sase.engine.results.matches import Matches
-    from sase.engine.scripts.input_rows import InputRows
-    from sase.engine.scripts.pipeline import Found, ScriptPipeline
+    from sase.engine.scripts.pipeline import ScriptPipeline
     from sase.engine.scripts.plan import ScriptPlan, StatementPlan
-    from sase.planning.plan import EnginePlan
+    from sase.engine.scripts.rows import InputRows
+    from sase.planning.engine_plan import EnginePlan
 
-# So many statements are worth a collection of garbage of their own.
+# From this number of statements on, garbage is collected before the first run.
 MANY = 50
 Watch: TypeAlias = Callable[[int, Mapping[str, int]], None]
 
 
 class _BoundScript(NamedTuple):
-    """The query of each statement behind those that it reads, what these read, and the inputs."""
+    """The query of each statement after those that it reads, the streams, and the inputs."""
 
     queries: dict[str, CompiledQuery]
     streams: dict[str | None, NamedStream]
@@ -50,7 +50,7 @@ class _BoundScript(NamedTuple):
 
 
 class _CompiledStatement(NamedTuple):
-    """A statement, the schema of what it reads, its query and its plan."""
+    """A statement, the schema of its source, its query and its plan."""
 
     named: NamedQuery
     schema: Schema
@@ -60,28 +60,28 @@ class _CompiledStatement(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CompiledScript:
-    """The statements of a script, and the inputs that they are bound to."""
+    """The statements of a script, bound to its inputs."""
 
     graph: StatementGraph
     sources: Sources
     params: Mapping[str, object] | None
     recipe: str
     lateness: object = None
-    # Of the only result: how many of its matches are wanted, and in which form.
+    # The greatest number of matches of the only result, and their form.
     limit: int | None = None
     output: str = "all"
     # Whether the attributes of events are columns of results, as in CSV.
     flat: bool = False
-    # Statements of the script that this one was made of, which are compiled already.
+    # Statements that were compiled for the script from which this one was made.
     compiled: Mapping[str, _CompiledStatement] = field(default_factory=dict)
-    # Statements that do not run, as the events do not have what they name.
+    # Statements that do not run, because the events lack something that they name.
     set_aside: Mapping[str, BindingError] = field(default_factory=dict)
     binding: _BoundScript | None = field(default=None, repr=False)
 
     def settled(self, *, strict: bool = False) -> CompiledScript:
-        """Set aside what names something that the events lack; an error if it is `strict`.
+        """Set aside statements that name something that the events lack; if `strict`, raise.
 
-        That is an error, too, where the text is wrong for any events, or no statement is left.
+        An error is also raised if the text is invalid for any events, or if no statement remains.
         """
         aside: dict[str, BindingError] = {}
         binding = self._bind(None if strict or self.graph.is_lone else aside)
@@ -93,7 +93,7 @@ class CompiledScript:
 
     @property
     def reasons(self) -> dict[str, str]:
-        """Why statements are set aside, by their names."""
+        """The reasons why statements are set aside, by the names of the statements."""
         return {name: reason_of(problem) for name, problem in self.set_aside.items()}
 
     def warn(self, stacklevel: int) -> None:
@@ -103,7 +103,7 @@ class CompiledScript:
             warn(StatementWarning("\n".join(told)), stacklevel=stacklevel)
 
     def chosen(self, name: str | None, of_all: str = "") -> NamedQuery:
-        """The statement of a name, or without one the only result; not one that is set aside."""
+        """The statement of this name, or the only result; an error if it is set aside."""
         aside = self.set_aside
         problem = next(iter(aside.values()), None) if name is None else aside.get(name)
         if problem is not None:
@@ -112,16 +112,15 @@ class CompiledScript:
 
     @cached_property
     def lone(self) -> CompiledQuery | None:
-        """The query of the only statement, if it reads one input: it runs by itself."""
+        """The query of the only statement if it reads one input; it runs without a script."""
         if not self.graph.is_lone or self.set_aside:
             return None
         (statement,) = self.graph.statements
-        samples = statement.sources == (None,) and not is_script(self.graph.source.text)
         late = self._lateness(*statement.sources)
-        return replace(self.bound.queries[statement.name], lateness=late, samples=samples)
+        return replace(self.bound.queries[statement.name], lateness=late)
 
     def with_text(self, text: str) -> CompiledScript:
-        """Another script over the same inputs; statements that are in both are compiled once."""
+        """Another script over the same inputs; statements in both scripts are compiled once."""
         plans = {each.name: each.plan for each in self.plan.statements}
         compiled = {
             each.name: _CompiledStatement(
@@ -138,11 +137,11 @@ class CompiledScript:
 
     @cached_property
     def bound(self) -> _BoundScript:
-        """The statements bound to what they read; what files hold is inferred by all of them."""
+        """The statements bound to their sources; all statements infer the types in files."""
         return self._bind(None) if self.binding is None else self.binding
 
     def _bind(self, aside: dict[str, BindingError] | None) -> _BoundScript:
-        """Bind the statements; put those `aside` that these events do not fit, if that is asked."""
+        """Bind the statements; if `aside` is given, collect those that these events do not fit."""
         found: dict[str, CompiledQuery] = {}
         sources = {**self.sources, **{name: each.source for name, each in self._typing.items()}}
         streams = {name: NamedStream(name, each.schema) for name, each in sources.items()}
@@ -175,7 +174,7 @@ class CompiledScript:
         sources: dict[str | None, Discovered],
         streams: dict[str | None, NamedStream],
     ) -> CompiledQuery:
-        """A statement bound to what it reads, of which types may be inferred by that."""
+        """A statement bound to its sources; binding may infer types of the sources."""
         before = self._before(query, streams)
         if before is not None:
             return before.query
@@ -217,22 +216,22 @@ class CompiledScript:
         return replace(known, query=query.written)
 
     def _form_of(self, query: NamedQuery) -> dict[str, Any]:
-        """What is asked of all statements, and of the only result."""
-        is_asked = self.limit is not None or self.output != "all"
+        """The form of a statement's results; a limit and an output apply to the only result."""
+        is_asked = self.limit is not None or self.output == "non_overlap"
         if not is_asked or query.name != self.graph.result.name:
             return {"flat": self.flat}
         return {"flat": self.flat, "limit": self.limit, "output": self.output}
 
     def _infer(
         self,
-        known: CompiledQuery,
+        compiled: CompiledQuery,
         query: NamedQuery,
         sources: dict[str | None, Discovered],
         streams: dict[str | None, NamedStream],
     ) -> bool:
-        """Infer the types of what a query names in files; whether some are others than they seemed.
+        """Infer the types in files of the columns that a query names; return whether any changed.
 
-        A query over one input has done so when it was compiled.
+        A query over one input inferred them when it was compiled.
         """
         changed = False
         for name in query.sources:
@@ -240,9 +239,9 @@ class CompiledScript:
                 continue
             before = sources[name]
             if len(query.sources) == 1:
-                after = known.source
+                after = compiled.source
             else:
-                named = {*before.schema.roles, *attributes_read(known.bound)}
+                named = {*before.schema.roles, *attributes_read(compiled.bound)}
                 columns = before.files.schema.names if before.files is not None else ()
                 after = before.with_inferred_types(frozenset(named.intersection(columns)))
                 changed |= after.schema != before.schema
@@ -266,16 +265,16 @@ class CompiledScript:
         )
         statements = tuple(map(self._statement, self.graph.order))
         if len(statements) >= MANY:
-            # Else Python looks for garbage among all that they are made of amid one of the first
-            # runs, which takes as long as to run fifty of them over millions of events.
+            # Without this, Python collects garbage during one of the first runs, and scans all
+            # these objects. That takes as long as fifty runs of them over millions of events.
             gc.collect()
         return ScriptPlan(inputs, statements)
 
     @cached_property
     def _typing(self) -> Mapping[str | None, CompiledQuery]:
-        """The queries for all events of inputs whose types conditions define.
+        """The queries for all events of the inputs in which conditions define the types.
 
-        By these they are typed before they are one stream with others.
+        They give the events their types before these are merged with other streams.
         """
         return {
             name: compile_query("EVENT ANY e", source, params=self.params, plan="basic")
@@ -311,6 +310,18 @@ class CompiledScript:
         source = self.bound.sources[name]
         return None if given is None else lateness_in(given, source.schema, source.unit_hint)
 
+    def results(
+        self, events: Sources, guard: RunGuard | None, most: int | None, threads: int | None
+    ) -> dict[str, Matches]:
+        """The matches of every statement; a lone statement is a query, searched on first use."""
+        if (lone := self.lone) is None:
+            return self.found(events, guard, most, threads=threads)
+        (statement,) = self.graph.statements
+        own = events[statement.sources[0]]
+        own.fit_types(self.columns_read(statement.sources[0])[0])
+        matches = run(replace(lone, source=own), guard=guard, max_matches=most, threads=threads)
+        return ByStatement([(statement.name, matches)], {})
+
     def found(
         self,
         events: Sources,
@@ -318,14 +329,20 @@ class CompiledScript:
         most: int | None = None,
         watch: Watch | None = None,
         put_aside: Callable[[Mapping[str | None, Any]], object] | None = None,
+        *,
+        threads: int | None = None,
     ) -> dict[str, Matches]:
-        """The matches of every statement in events that are all there is, at most so many of each.
+        """The matches of every statement in complete events; more than `most` is an error.
 
-        What exceeds the limits of a guard is an error. Bad rows, by input, are `put_aside`.
+        Exceeding a limit of the guard is an error, too. `put_aside` receives bad rows by input. The
+        statements are dealt to `threads`, or to as many as pay.
         """
         from sase.engine.results.matches import Matches
+        from sase.engine.scripts.threads import ScriptThreads, dealt_to
 
-        pipeline, search = self._search(events, guard)
+        read, settings = self._read(events)
+        parts_of = dealt_to(self.plan, threads or self._threads_that_pay(events))
+        pipeline = ScriptThreads(parts_of, check=check_of(guard), **settings)
         parts: dict[str, list[Any]] = {each.name: [] for each in self.graph.statements}
         aside: dict[str, list[Any]] = {name: [] for name in parts}
 
@@ -343,13 +360,11 @@ class CompiledScript:
                         " (--max-matches)"
                     )
             if watch is not None:
-                rows = sum(each.buffer.arrived for each in pipeline.inputs.values())
-                watch(rows, {name: sum(map(len, some)) for name, some in parts.items()})
+                watch(pipeline.arrived, {name: sum(map(len, some)) for name, some in parts.items()})
 
         with working(guard):
-            for each in search:
+            for each in pipeline.search(read):
                 keep(each)
-            keep(pipeline.finish())
         told = self._text_warnings(events)
 
         def report(name: str) -> Report:
@@ -363,7 +378,7 @@ class CompiledScript:
         return results
 
     def _text_warnings(self, events: Sources) -> dict[str, tuple[str, ...]]:
-        """What to tell of columns that statements compare as text, and that are nearly numbers."""
+        """Warnings about columns that statements compare as text and that are nearly numbers."""
         from sase.engine.pipeline.batch import compared_columns
         from sase.engine.sources import Files
         from sase.engine.sources.open import nearly_numbers
@@ -383,7 +398,7 @@ class CompiledScript:
         return found
 
     def compared_columns(self, name: str | None) -> set[str]:
-        """The columns that statements compare of an input."""
+        """The columns of an input that statements compare."""
         from sase.engine.pipeline.batch import compared_columns
 
         return set[str]().union(*(compared_columns(e.unoptimized) for e in self._readers(name)))
@@ -397,11 +412,19 @@ class CompiledScript:
         guard: RunGuard | None = None,
         watch: Callable[[ScriptPipeline], object] | None = None,
     ) -> dict[str, Discovered]:
-        """What each statement reads of events that are all there is, to be run by itself.
+        """The events that each statement reads, so that it can run as a query.
 
-        The pipeline that finds it out is shown to who may `watch`.
+        The script runs over the events for that, and its pipeline is passed to `watch`. A lone
+        statement needs no run.
         """
-        pipeline, search = self._search(events, guard)
+        if self.lone is not None:
+            (lone,) = self.graph.statements
+            return {lone.name: events[lone.sources[0]]}
+        from sase.engine.scripts.pipeline import ScriptPipeline
+
+        read, settings = self._read(events)
+        pipeline = ScriptPipeline(self.plan, check=check_of(guard), **settings)
+        search = pipeline.search(read)
         for running in pipeline.statements.values():
             running.taken = []
         with working(guard):
@@ -419,22 +442,20 @@ class CompiledScript:
             )
         return found
 
-    def _search(
-        self, events: Sources, guard: RunGuard | None
-    ) -> tuple[ScriptPipeline, Iterator[Found]]:
-        """What runs the statements over events that are all there is, and what is found of them."""
-        from sase.engine.scripts.pipeline import ScriptPipeline
-
+    def _read(self, events: Sources) -> tuple[dict[str | None, InputRows], dict[str, Any]]:
+        """The rows of complete inputs, and how a pipeline reads them, as keywords."""
         read = {name: self._rows(name, events[name]) for name in self.graph.inputs}
         in_pieces = [name for name, each in read.items() if each.come_in_pieces]
         whole = [name for name in self.sources if name not in in_pieces]
-        pipeline = ScriptPipeline(
-            self.plan, streaming=bool(in_pieces), whole=whole, check=check_of(guard)
-        )
-        return pipeline, pipeline.search(read)
+        return read, {"streaming": bool(in_pieces), "whole": whole}
+
+    def _threads_that_pay(self, events: Sources) -> int:
+        from sase.engine.pipeline.threads import threads_that_pay
+
+        return threads_that_pay(sum(events[name].rows or 0 for name in self.graph.inputs))
 
     def columns_read(self, name: str | None) -> tuple[frozenset[str], bool]:
-        """The columns of an input that statements name, and whether results show all."""
+        """The columns of an input that statements name, and whether results show all columns."""
         plans = [each.reading for each in self._readers(name)]
         schema = self.bound.sources[name].schema
         named = frozenset(schema.roles).union(*(plan.attributes for plan in plans))
@@ -443,8 +464,8 @@ class CompiledScript:
         return named, any(plan.scan.columns is None for plan in plans)
 
     def _rows(self, name: str | None, given: Discovered) -> InputRows:
-        """What the statements read of an input."""
-        from sase.engine.scripts.input_rows import InputRows
+        """The rows of an input with the columns that the statements read."""
+        from sase.engine.scripts.rows import InputRows
 
         assert given.events is not None, "a schema has no events"
         named, shows_all = self.columns_read(name)
@@ -458,16 +479,6 @@ class CompiledScript:
         )
 
 
-def names_statements(text: object) -> bool:
-    """Whether a text is a script: several statements, or one that names streams."""
-    return isinstance(text, str) and is_script(text)
-
-
-def graph_of(text: str, sources: Sources) -> StatementGraph:
-    """The statements of a text, which messages call a query where it is one."""
-    return StatementGraph.of(text, sources, name="script" if is_script(text) else "query")
-
-
 def script_of(
     text: str,
     unnamed: object,
@@ -476,16 +487,25 @@ def script_of(
     recipe: str,
     options: Mapping[str, Any],
     guard: RunGuard | None = None,
+    *,
+    strict: bool = False,
+    **form: Any,
 ) -> tuple[CompiledScript, Sources | None]:
-    """A script for inputs, events or schemas, and its events; it may know no more than its text."""
-    check_query(text)
+    """A script for inputs, and its events; without inputs, a script of its text alone.
+
+    The `form` has the limit and the output of the only result.
+    """
     if unnamed is None and streams is None:
+        check_query(text)
         graph = StatementGraph.of(text)
         sources: Sources = open_inputs(options, graph.inputs)
         return CompiledScript(graph, sources, params, recipe), None
     sources = discovered(options, unnamed, streams)
+    check_query(text)
     for each in sources.values():
         bound(each, guard)
-    script = CompiledScript(graph_of(text, sources), sources, params, recipe).settled()
+    # Messages call the text a query if it is one.
+    graph = StatementGraph.of(text, sources, name="script" if is_script(text) else "query")
+    script = CompiledScript(graph, sources, params, recipe, **form).settled(strict=strict)
     read = [sources[name].events for name in script.graph.inputs]
     return script, None if any(each is None for each in read) else sources

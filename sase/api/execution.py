@@ -7,37 +7,36 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
-from sase.api.checks import check_bounds
+from sase.api.checks import check_bounds, guard_of
 from sase.api.compiled_query import CompiledQuery, statistics_in
-from sase.api.limits import guard_of
 from sase.engine.pipeline.limits import UNLIMITED, Limits, RunGuard, working
 from sase.engine.resources import available_memory
 from sase.errors import BudgetWarning
-from sase.planning.nodes import Operator
-from sase.planning.preflight import foreseen
+from sase.planning.cost.preflight import foreseen
+from sase.planning.plan.nodes import Operator
 from sase.planning.statistics import ALL_EVENTS, Statistics
 
 if TYPE_CHECKING:
     from sase.engine.pipeline.batch import RowsInMemory
     from sase.engine.results.matches import Matches
     from sase.engine.sources import Files
-    from sase.planning.plan import EnginePlan
+    from sase.planning.engine_plan import EnginePlan
 
-# A sample is drawn where it costs at most a tenth of what the scan alone takes: it has one of so
-# many events, and of fewer than the least a sample says little.
+# A sample is drawn if it costs at most a tenth of the time of the scan: one event in this number is
+# sampled. A sample below the least size says little.
 EVENTS_PER_SAMPLED, LEAST_SAMPLE, MOST_SAMPLE = 5_000, 2_000, 20_000
-# Of so many events a small one costs little where a component is very rare: joins by a tree, or
-# match windows below runs, may then save most.
+# From this number of events on, a small sample costs little. A tree of joins, or match windows
+# below runs, may save most of the time if a component is very rare.
 ENOUGH_FOR_RARE = 1_000_000
-# What is sampled to say what is expected where a run takes no sample.
+# The size of the sample for estimates if the run itself takes no sample.
 SAMPLE = 100_000
-# Without a key a query may find any number of matches, which is worth knowing of so many events; of
-# series of any length that may be listed much fewer are many.
+# Without a key, a query may find any number of matches. From this number of events on it is worth
+# estimating them. Series of any length reach many matches with far fewer events.
 MANY, MANY_IN_SERIES, BY_FAR = 1_000, 24, 1_000
 
 
 def run(
-    known: CompiledQuery,
+    compiled: CompiledQuery,
     *,
     stats: object = None,
     threads: int | None = None,
@@ -48,10 +47,10 @@ def run(
     watch: Callable[[int], object] = lambda rows: None,
     clock: Callable[[], int] = clocks.perf_counter_ns,
 ) -> Matches:
-    """The matches, by a plan that statistics chose: those given, or of a sample if that pays.
+    """Run the query by the plan that statistics choose: the given ones, or those of a sample.
 
-    A `guard` has counted already what was read to compile the query. It `warns` where more matches
-    are expected than fit.
+    The `guard` has already counted the files that were read to compile the query. `warns` enables
+    the warning of too many expected matches.
     """
     from sase.engine.pipeline import batch
     from sase.engine.pipeline.analyze import timed
@@ -69,14 +68,14 @@ def run(
 
     def planned() -> tuple[RowsInMemory | Files, EnginePlan]:
         most = batch.most_held(guard)
-        rows, statistics = batch.read(known.reading, known.source.events, most, guard), given
-        if statistics is None and known.samples:
-            rows, statistics = sampled(known, rows, threads)
-        made = known.optimized(statistics, loaded=isinstance(rows, batch.RowsInMemory))
+        rows, statistics = batch.read(compiled.reading, compiled.source.events, most, guard), given
+        if statistics is None:
+            rows, statistics = sampled(compiled, rows, threads)
+        made = compiled.optimized(statistics, loaded=isinstance(rows, batch.RowsInMemory))
         if warns and isinstance(rows, batch.RowsInMemory) and statistics is not None:
             room = available_memory() if limits.memory is None else limits.memory
             _warn_of_too_many(made.plan, statistics, max_matches, room, rows.inputs.num_rows)
-        return rows, known.plan(made).engine
+        return rows, compiled.plan(made).engine
 
     return timed(start, clock)
 
@@ -84,8 +83,8 @@ def run(
 def _warn_of_too_many(
     plan: Operator, statistics: Statistics, max_matches: int | None, room: int, events: int
 ) -> None:
-    """Warn the caller of a public function of a run that is expected to find too many matches."""
-    # Of a few events little can be foreseen but what is too much by far.
+    """Warn of a run that is expected to find too many matches."""
+    # An estimate from a few events is rough, so only a number far too large is reported.
     margin = 1 if events >= MANY else BY_FAR
     warning = foreseen(plan, statistics, max_matches, room // 2, margin)
     if warning is not None:
@@ -93,63 +92,63 @@ def _warn_of_too_many(
 
 
 def sampled(
-    known: CompiledQuery, rows: RowsInMemory | Files, threads: int | None = 1
+    compiled: CompiledQuery, rows: RowsInMemory | Files, threads: int | None = 1
 ) -> tuple[RowsInMemory | Files, Statistics | None]:
-    """Take the sample by which a run over rows chooses its plan, if one pays, of loaded rows."""
+    """Load the rows and take the sample that chooses the plan of a run, if a sample pays."""
     from sase.engine.pipeline.batch import RowsInMemory
     from sase.engine.pipeline.fused.neighbours import has_rare
 
     if not isinstance(rows, RowsInMemory):
         return rows, None
-    sample = sample_that_pays(known, rows.inputs.num_rows)
+    sample = sample_that_pays(compiled, rows.inputs.num_rows)
     if not sample and rows.inputs.num_rows < ENOUGH_FOR_RARE:
         return rows, None
-    rows, events = rows.load(known.reading, threads)
-    sample = sample or LEAST_SAMPLE * has_rare(known.reading, events)
-    return rows, known.measured(events, sample) if sample else None
+    rows, events = rows.load(compiled.reading, threads)
+    sample = sample or LEAST_SAMPLE * has_rare(compiled.reading, events)
+    return rows, compiled.measured(events, sample) if sample else None
 
 
 def measured(
-    known: CompiledQuery,
+    compiled: CompiledQuery,
     given: Statistics | None,
     guard: RunGuard | None = None,
     *,
     samples: bool = True,
 ) -> tuple[Statistics | None, Statistics | None]:
-    """The statistics that choose the plan of a run, and those that say what is expected of it.
+    """The statistics that choose the plan of a run, and those for estimates.
 
-    Both are those that are `given`. Where a run takes none a larger sample says what is expected,
-    or footers where events are too many to be held.
+    Both are the `given` ones. If a run takes no sample, a larger sample serves the estimates, or
+    the footers of files if the events do not fit in memory.
     """
     from sase.engine.columns import Inputs
     from sase.engine.pipeline.batch import RowsInMemory, most_held, read
     from sase.engine.statistics import from_footers
 
-    events, choosing = known.source.events, given
+    events, choosing = compiled.source.events, given
     if given is not None or events is None:
         return given, given
-    if isinstance(events, Inputs) and not events.num_rows:  # as of a schema alone
+    if isinstance(events, Inputs) and not events.num_rows:  # of a schema alone
         return None, Statistics(0, source=ALL_EVENTS)
-    rows = read(known.reading, events, most_held(guard), guard)
+    rows = read(compiled.reading, events, most_held(guard), guard)
     if samples:
-        rows, choosing = sampled(known, rows)
+        rows, choosing = sampled(compiled, rows)
     if choosing is not None:
         return choosing, choosing
     if not isinstance(rows, RowsInMemory):
-        return None, from_footers(rows, known.schema)
-    loaded = rows.load(known.reading)[1] if rows.loaded is None else rows.loaded
-    return None, known.measured(loaded, SAMPLE)
+        return None, from_footers(rows, compiled.schema)
+    loaded = rows.load(compiled.reading)[1] if rows.loaded is None else rows.loaded
+    return None, compiled.measured(loaded, SAMPLE)
 
 
-def sample_that_pays(known: CompiledQuery, events: int) -> int:
-    """The size of the sample of so many events; 0 if it would cost more than it can save.
+def sample_that_pays(compiled: CompiledQuery, events: int) -> int:
+    """The size of the sample for this number of events; 0 if a sample would not pay.
 
-    Of runs nothing is chosen but under skip till any match, and where a component is very rare.
+    For runs, statistics choose only under skip till any match, or if a component is very rare.
     """
-    if known.has_runs and not known.may_explode:
+    if compiled.has_runs and not compiled.may_explode:
         return 0
     sample = min(events // EVENTS_PER_SAMPLED, MOST_SAMPLE)
     if sample >= LEAST_SAMPLE:
         return sample
-    many = MANY_IN_SERIES if known.has_runs else MANY
-    return LEAST_SAMPLE if events >= many and known.may_explode else 0
+    many = MANY_IN_SERIES if compiled.has_runs else MANY
+    return LEAST_SAMPLE if events >= many and compiled.may_explode else 0

@@ -1,48 +1,40 @@
-"""Explaining a query: its plan, what is expected of it, and what it does."""
+"""Explain a query: its plan, its estimates, and the measurements of a run."""
 
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from sase.api.checks import check_output
+from sase.api.checks import bound, check_output, check_query, guard_of, limits_of
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
-from sase.api.compiled_script import CompiledScript, names_statements, script_of
+from sase.api.compiled_script import CompiledScript, script_of
 from sase.api.execution import measured
-from sase.api.limits import bound, guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
-from sase.api.set_results import plan_of_histories
+from sase.api.set_results import ways_of
 from sase.binding import OPEN, Schema, bind_text
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.binding.lateness import with_longest
-from sase.binding.script import NamedQuery
+from sase.binding.script.script import NamedQuery
 from sase.binding.types import UNKNOWN
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
-from sase.planning.collapse import FEW_AGREE
+from sase.lang.parser import is_script
+from sase.planning.branches import PlacedOperator
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.automaton import explained_automata
 from sase.planning.explain.driven import PhysicalPath, paths_of
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.planning.explain.value import ExplainedForm, Measured
-from sase.planning.nodes import (
-    Negation,
-    Operator,
-    Union,
-    chain,
-    find,
-    name_of,
-    reading,
-)
 from sase.planning.optimizer import Optimized
 from sase.planning.physical.drive import Feed
+from sase.planning.plan.match_windows import MatchWindow
+from sase.planning.plan.nodes import Negation, RunEvaluation, SequenceScan, reading
+from sase.planning.plan.traversal import attributes_read
 from sase.planning.recipes import read_recipe
-from sase.planning.shared_scans import shared_scans
 from sase.planning.statistics import Statistics
-from sase.planning.traversal import attributes_read
 
 if TYPE_CHECKING:
     from sase.engine.report import FusedUse, Report
@@ -68,23 +60,27 @@ def explain(
     max_memory: object = None,
     **options: Unpack[InputKeywords],
 ) -> Explanation:
-    """The plan of a query: as text with `str`, as JSON, as a graph, or as a page.
+    """Return the plan of a query: print it with `str`, or get it as JSON, a graph or a page.
 
-    With `events` the plan is that of a run over them, by the same sample if it takes one, or by
-    `stats`. It says what is expected, by these or a sample of its own, and with `analyze` what
-    happened when it ran, or with `pushed` when they were pushed to a matcher, in batches of so many
-    rows. Without any a `schema` says which attributes there are, and else every type is taken to
-    have those that the query names. `output` is the form of the result, as `match`
-    has it; of one without a list it says what a list would cost. `off` are rewrites to be switched
-    off. `timeout` and `max_memory` bound what `analyze` reads and runs, as those of `match` do.
-    Of a script it is the plan of the `statement` of that name, or without one that of the only
-    result, over what this reads; `streams` are the events, or the schemas, of inputs with names.
+    With `events`, the plan is that of a run over them. It is chosen by `stats`, or by the same
+    sample as that of the run. Estimates are from this sample, or from a sample of the explanation
+    itself if the run takes none. With `analyze`, the query runs, and the measurements are added.
+    With `pushed`, the run pushes batches of this many rows to a matcher. Without events, `schema`
+    describes the attributes; without both, every type is assumed to have the attributes that the
+    query names.
+
+    `output` is the form of the result, as for `match`; for a form without a list, the explanation
+    adds the cost of a list. `off` are rewrites to switch off. `timeout` and `max_memory` limit the
+    reading and the run of `analyze`, as for `match`. For a script, the plan is that of the
+    `statement` of this name, or else of the only result, over the events that it reads; `streams`
+    are the events or the schemas of inputs with names.
     """
     given: dict[str, Any] = {
         "analyze": analyze, "pushed": pushed, "output": output, "limit": limit, "stats": stats,
         "off": off, "timeout": timeout, "max_memory": max_memory,
     }  # fmt: skip
-    if statement is not None or streams is not None or names_statements(query):
+    check_query(query)
+    if statement is not None or streams is not None or is_script(query):
         known = events if events is not None else schema
         script, read = script_of(query, known, streams, params, plan, options)
         chosen = script.chosen(statement, "sase.Script(text).explain(…)")
@@ -99,9 +95,9 @@ def explain(
 def explain_statement(
     script: CompiledScript, query: NamedQuery, own: Discovered | None, **given: Any
 ) -> Explanation:
-    """The explanation of a statement of a script, over its own events, or by their schema."""
+    """The explanation of a statement of a script, over its own events or for their schema."""
     schema: Any = None if own is not None else script.bound.queries[query.name].source
-    kept = {"schema": schema, "params": script.params, "samples": False}
+    kept = {"schema": schema, "params": script.params, "samples": script.lone is not None}
     return explain_by([script.recipe], query.written, own, **kept, **given)[0]
 
 
@@ -123,7 +119,7 @@ def explain_by(
     samples: bool = True,
     **options: Unpack[InputKeywords],
 ) -> list[Explanation]:
-    """The same by each of some recipes; `samples` is off of statements, whose runs take none."""
+    """The explanation for each recipe; `samples` is off for a run that takes no sample."""
     check_off(off)
     limits = limits_of(timeout, max_memory)
     if not (analyze or limits.are_none):
@@ -153,7 +149,8 @@ def explain_by(
     for recipe in map(read_recipe, recipes):
         by_recipe = replace(known, recipe=recipe)
         made = by_recipe.optimized(choosing, off, loaded=loaded)
-        form = _form(by_recipe, made, statistics, output)
+        ways = ways_of(by_recipe, is_number=output == "count")
+        form = explained_form(output, ways, made.plan, statistics)
         if analyze:
             found = replace(analyzed(by_recipe, made, statistics, pushed, guard), form=form)
         else:
@@ -167,7 +164,7 @@ def explain_by(
 
 
 def _source(query: str, events: object, schema: Schema | None, names: InputOptions) -> Discovered:
-    """What is known of events; without any, and without a schema, what the query asks for."""
+    """The discovered events or schema; without both, a schema of the names in the query."""
     if events is not None:
         return Discovered.of(events, names, schema)
     if schema is None:
@@ -175,41 +172,41 @@ def _source(query: str, events: object, schema: Schema | None, names: InputOptio
     return Discovered.of(schema, names)
 
 
-def _are_loaded(known: CompiledQuery) -> bool:
-    """Whether all events will be at hand at once."""
+def _are_loaded(compiled: CompiledQuery) -> bool:
+    """Whether all events will be in memory at once."""
     from sase.engine.pipeline.batch import is_too_large
 
-    events = known.source.events
-    return events is not None and not is_too_large(known.unoptimized, events)
+    events = compiled.source.events
+    return events is not None and not is_too_large(compiled.unoptimized, events)
 
 
-def _notes(known: CompiledQuery, made: Optimized, *, assumes: bool) -> list[str]:
-    """What a run would warn of, columns that are text because of a few values among it."""
+def _notes(compiled: CompiledQuery, made: Optimized, *, assumes: bool) -> list[str]:
+    """The warnings of a run, also on columns that are text because of a few values."""
     from sase.engine.pipeline.batch import text_warnings
     from sase.engine.sources import Files
 
-    notes, events = [each.sentence for each in known.bound.warnings], known.source.events
+    notes, events = [each.sentence for each in compiled.bound.warnings], compiled.source.events
     if isinstance(events, Files):
-        notes += text_warnings(known.plan(made).engine, events)
+        notes += text_warnings(compiled.plan(made).engine, events)
     return [*notes, ASSUMED] if assumes else notes
 
 
 def _physical(
-    known: CompiledQuery, made: Optimized, form: ExplainedForm
+    compiled: CompiledQuery, made: Optimized, form: ExplainedForm
 ) -> tuple[PhysicalPath, ...]:
-    """The physical plan of what lists matches, for events as they are read."""
+    """The drives that list matches, for the events as they are read."""
     if form.output in SETS and not form.reasons:
         return ()
     from sase.engine.pipeline.batch import is_too_large
 
-    plan = known.plan(made).engine
-    return paths_of(plan, in_pieces=is_too_large(plan, known.source.events))
+    plan = compiled.plan(made).engine
+    return paths_of(plan, in_pieces=is_too_large(plan, compiled.source.events))
 
 
 def _executed(
     paths: tuple[PhysicalPath, ...], uses: tuple[FusedUse, ...], pushed: int | None
 ) -> Iterator[PhysicalPath]:
-    """The paths for events that came like this, with what each did in a run."""
+    """The drives for the feed of a run, each with its measurements."""
     used = {use.path: use for use in uses}
     for path in paths:
         if path.name in used:
@@ -218,18 +215,9 @@ def _executed(
             yield path
 
 
-def _form(
-    known: CompiledQuery, made: Optimized, statistics: Statistics | None, output: str
-) -> ExplainedForm:
-    form = explained_form(output, known.basic, made.plan, statistics)
-    if output == "count" and not form.reasons and not known.may_explode:
-        return replace(form, reasons=(FEW_AGREE,))
-    if output == "count" and form.reasons:
-        return replace(form, histories=plan_of_histories(known)[1])
-    return form
-
-
-ASSUMED = "no events and no schema: every type is taken to have what the query names"
+ASSUMED = (
+    "no events and no schema, so every type is assumed to have all attributes that the query names"
+)
 
 
 def _assumed_schema(query: str, roles: InputOptions) -> Schema:
@@ -247,20 +235,24 @@ def _assumed_schema(query: str, roles: InputOptions) -> Schema:
     return with_longest(schema, roles.longest)
 
 
+# Of pushed rows.
+LATE = "came late, behind rows of a later time, and are in no match"
+
+
 def analyzed(
-    known: CompiledQuery,
+    compiled: CompiledQuery,
     made: Optimized,
     statistics: Statistics | None,
     pushed: int | None,
     guard: RunGuard | None,
 ) -> Explanation:
-    """The explanation of a plan that is run for it, with what each operator did."""
+    """Run a plan and explain it with the measurements of each operator."""
     from sase.engine.pipeline.analyze import COMPILED, counted
     from sase.engine.pipeline.analyze import analyzed as run
     from sase.engine.pipeline.batch import is_too_large, most_held
 
-    plan, report, taken = known.plan(made).engine, None, 0
-    events, most = known.source.events, most_held(guard)
+    plan, report, taken = compiled.plan(made).engine, None, 0
+    events, most = compiled.source.events, most_held(guard)
     in_pieces = pushed is not None or is_too_large(plan, events, most)
     settings: dict[str, Any] = {
         "clock": clock.perf_counter_ns,
@@ -270,81 +262,67 @@ def analyzed(
         "held": most,
     }
     while report is None or COMPILED in report.notes:
-        # What compiles says nothing of times, so it is run once more.
+        # The times of a run that compiled kernels mean nothing, so it is repeated.
         begin = clock.perf_counter_ns()
         _, report = run(plan, events, **settings)
         taken = clock.perf_counter_ns() - begin
-    operators = _measured(report, made.plan)
+    operators = tuple(_measured(report, plan.placed))
+    late = [f"of {report.rows:,} rows {report.late:,} {LATE}"] if report.late else []
     paths = paths_of(counted(plan), in_pieces=in_pieces)
     return described(
-        known.query,
-        known.recipe,
+        compiled.query,
+        compiled.recipe,
         made,
         statistics,
-        notes=(*report.warnings, *report.notes),
+        notes=(*report.warnings, *report.notes, *late),
         measured=operators,
-        results=operators["Transformation"].rows_out,
+        results=operators[-1].rows_out,
         nanoseconds=taken,
         physical=tuple(_executed(paths, report.fused, pushed)),
     )
 
 
-# What goes into an operator and what comes out, of all that it counts; into the scan go all rows.
-_FLOWS = {
-    "MatchWindow": ("rows", "out"),
-    "SequenceScan": ("rows", "pushed"),
-    "SequenceConstruction": ("visited", "sequences"),
-    "RunEvaluation": ("rows", "matches"),
-}
+# The counters of the rows into an operator and out of it; the first one that exists counts.
+_INTO, _OUT = ("rows", "visited", "in"), ("pushed", "sequences", "matches", "out")
 
 
-def _measured(report: Report, plan: Operator) -> dict[str, Measured]:
-    """The measurements of each operator by name, of each branch as of a plan by itself."""
-    union, found = find(plan, Union), dict[str, Measured]()
-    branches = () if union is None else union.branches
-    for shared in () if union is None else shared_scans(union):
-        first, *rest = shared.branches
-        kinds = [type(operator).__name__ for operator in chain(shared.plan)]
-        names = {kind: name_of(kind, first + 1) for kind in kinds}
-        found |= _of_operators(report, shared.plan, names)
-        for number in rest:
-            name = name_of("Transformation", number + 1)
-            found |= _of_operators(report, branches[number], {"Transformation": name})
-    kinds = [type(operator).__name__ for operator in chain(plan)]
-    return found | _of_operators(report, plan, {kind: kind for kind in kinds})
+def _measured(report: Report, operators: Iterable[PlacedOperator]) -> Iterator[Measured]:
+    """The measurements of each operator, by its number."""
+    _, *times = report.timings
+    counted = zip(operators, report.counters, times, strict=True)
+    for placed, (_, counters), (_, spent) in counted:
+        yield _measured_by(placed, counters, report.rows, spent)
 
 
-def _of_operators(report: Report, plan: Operator, names: Mapping[str, str]) -> dict[str, Measured]:
-    """The measurements of operators by name; counters by level are by variable."""
-    positives = [component.variable for component in reading(plan).components]
-    negation = find(plan, Negation)
-    negatives = [] if negation is None else [n.name for n in negation.elements]
-    every, times, found = dict(report.counters), dict(report.timings), {}
-    for kind, name in names.items():
-        counters = every[name]
-        if kind in ("MatchWindow", "SequenceScan", "RunEvaluation"):
-            is_first = kind == "MatchWindow" or "MatchWindow" not in names
-            counters = _with_rows(counters, report.rows if is_first else counters["events"])
-        into, out = _FLOWS.get(kind, ("in", "out"))
-        variables = negatives if kind == "Negation" else positives
-        found[name] = Measured(
-            _total(counters[into]),
-            _total(counters[out]),
-            times.get(name),
-            counters.get("most_bytes"),
-            tuple(
-                (key, _by_variable(each, variables))
-                for key, each in counters.items()
-                if key not in (into, out, "most_bytes") or isinstance(each, list)
-            ),
-        )
-    return found
+def _measured_by(
+    placed: PlacedOperator, counters: dict[str, Any], rows: int, spent: int
+) -> Measured:
+    """The measurements of an operator; counters by level become counters by variable."""
+    operator = placed.operator
+    if isinstance(operator, MatchWindow | SequenceScan | RunEvaluation):
+        is_first = isinstance(operator, MatchWindow) or operator.input is None
+        counters = _with_rows(counters, rows if is_first else counters["events"])
+    variables = [component.variable for component in reading(placed.plan).components]
+    if isinstance(operator, Negation):
+        variables = [negative.name for negative in operator.elements]
+    into, out = (next(key for key in keys if key in counters) for keys in (_INTO, _OUT))
+    return Measured(
+        _total(counters[into]),
+        _total(counters[out]),
+        spent,
+        counters.get("most_bytes"),
+        tuple(
+            (key, _by_variable(each, variables))
+            for key, each in counters.items()
+            if key not in (into, out, "most_bytes") or isinstance(each, list)
+        ),
+    )
 
 
 def _with_rows(counters: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """The counters of what reads the events, with all rows that were read, and those admitted.
+    """The counters of an operator that reads events, with all rows read and those admitted.
 
-    What the runtime stack remembers are its cells.
+    The cells of the runtime stack are its pushed rows.
     """
     rest = {key: each for key, each in counters.items() if key != "events"}
     pushed = {"pushed": rest.pop("cells")} if "cells" in rest and "pushed" not in rest else {}
@@ -361,8 +339,8 @@ def _total(count: Any) -> int:
 
 
 def check_off(off: Collection[str]) -> None:
-    """Refuse to switch off what there is not."""
-    from sase.nearest import did_you_mean
+    """Refuse to switch off a rewrite that does not exist."""
+    from sase.base.texts import did_you_mean
     from sase.planning.rewrites import REWRITES
 
     for name in off:

@@ -1,4 +1,4 @@
-"""`sase.interval`: give events two times, the earliest and the latest at which they may be."""
+"""`sase.interval`: give each event two times, the earliest and the latest possible one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from sase.binding.input_options import check_name
 from sase.binding.lateness import duration_in
 from sase.engine.columns import describe
-from sase.engine.columns.input import opened
+from sase.engine.columns.arrow.input import opened
 from sase.engine.columns.intervals import one_table, widened
 from sase.engine.sources.discovered import unit_hint
 from sase.errors import PlanError
@@ -27,27 +27,27 @@ def interval(
     columns: tuple[str, str] = ("lo", "hi"),
     time_unit: str | None = None,
 ) -> Any:
-    """Return a table of Arrow with events, and the earliest and the latest time of each.
+    """Return an Arrow table of the events with the earliest and the latest time of each.
 
-    An event of a chosen `type` is at a time from `before` its time to `after` it: a sensor that
-    reports every 15 seconds about those gone by has `before="15s"`. Others are as they were, at
-    their time alone, or where the table has the columns already at what these say: so call it once
-    for each kind of source.
+    The interval of an event of a chosen `type` begins `before` its time and ends `after` it. For
+    example, a sensor that reports every 15 seconds about the past 15 seconds has `before="15s"`.
+    Other events keep their interval if the table has the two columns already; else both times are
+    the time of the event. So call the function once for each kind of source.
 
     Args:
         table: the events, as a table of Arrow, a frame of pandas or Polars, or a list of dicts.
         time: the column of the time; it may be integers, timestamps, dates, or seconds as floats.
         before: how much earlier: "15s", a timedelta, or units of the column.
-        after: how much later.
-        type: the types that are widened, a name or several; without it all. An `IntervalWarning`
-            names those of which there is no event.
+        after: how much later, in the same forms.
+        type: the types to widen, a name or several; by default all. An `IntervalWarning` names
+            types without an event.
         type_column: the column of types.
-        columns: the names of the columns, of the type of the time; where that lacks they do, too.
-        time_unit: what integer times count, where an amount has a unit.
+        columns: the names of the two columns; they have the type of the time, and NULL for NULL.
+        time_unit: the unit of integer times, needed if an amount has a unit.
 
     Raises:
-        PlanError: an option is none.
-        SchemaError: there is no such column, or it cannot be one of times.
+        PlanError: an option is invalid.
+        SchemaError: there is no such column, or it cannot be a column of times.
 
     >>> import pyarrow as pa
     >>> events = pa.table({"ts": [100, 115], "type": ["Load", "Task"]})

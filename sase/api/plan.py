@@ -1,4 +1,4 @@
-"""A compiled query: a frozen value that is run over events, opened for a stream, sent as text."""
+"""A compiled query: a frozen value to run over events, open for a stream, or store as text."""
 
 from __future__ import annotations
 
@@ -7,36 +7,35 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from sase.api.checks import check_bounds
-from sase.api.limits import guard_of, guard_of_calls, limits_of
+from sase.api.checks import check_bounds, guard_of, guard_of_calls, limits_of
 from sase.binding import Schema
 from sase.binding.bound import Condition, Constant
 from sase.binding.input_options import check_on_bad_row
 from sase.cached_property import cached_property
 from sase.errors import Diagnostic
 from sase.planning.driver import RewriteStep
-from sase.planning.nodes import Operator, chain
-from sase.planning.options import Options
-from sase.planning.outline import outline
+from sase.planning.engine_plan import Options
+from sase.planning.plan.nodes import Operator, chain
+from sase.planning.plan.traversal import outline
 from sase.printable import on_one_line, printable, printable_lines
 
 if TYPE_CHECKING:
     from sase.engine.pipeline.matcher import Matcher
     from sase.engine.results.matches import Matches
-    from sase.planning.plan import EnginePlan
+    from sase.planning.engine_plan import EnginePlan
 
 DEFAULT_PLAN = "optimized"
-# Characters of a query that are shown on one line.
+# The characters of a query that are shown on one line.
 WIDTH = 80
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A compiled query: a frozen value, which can be printed, compared, pickled, sent as JSON.
+    """A compiled query: a frozen value that can be printed, compared, pickled and sent as JSON.
 
-    `steps` are the rewrites of the recipe, each with whether it applied. A bad row is an "error",
-    or goes to "quarantine": `on_bad_row` says which. `lateness` is how long events of a stream may
-    be late, in raw units of the time column. `params` are the values of parameters by name.
+    `steps` are the rewrites of the recipe, each with whether it applied. `on_bad_row` says whether
+    a bad row is an "error" or is put into "quarantine". `lateness` is how long events of a stream
+    may be late, in raw units of the time column. `params` are the values of parameters by name.
     """
 
     query: str
@@ -65,12 +64,12 @@ class Plan:
         watch: Callable[[int], object] = lambda rows: None,
         clock: Callable[[], int] = clocks.perf_counter_ns,
     ) -> Matches:
-        """The matches in events that are all there is; they are sorted if they are not.
+        """Return the matches in complete events; events out of order are sorted.
 
-        The events are read at once, and searched when the matches are first asked for. `watch` is
-        told how many rows have been searched, every now and then. What `clock` counts in the
-        reading and in the search is in `Matches.report.timings`. `timeout` and `max_memory` are
-        those of `sase.match`.
+        The events are read at once, and searched on the first use of the matches. `watch` is called
+        from time to time with the number of rows searched so far. `Matches.report.timings` has the
+        times of reading and searching, in units of `clock`. `timeout` and `max_memory` are those of
+        `sase.match`.
         """
         from sase.engine.pipeline.analyze import timed
         from sase.engine.pipeline.batch import most_held, run
@@ -89,11 +88,11 @@ class Plan:
     def open(
         self, *, streaming: bool = True, timeout: object = None, max_memory: object = None
     ) -> Matcher:
-        """A matcher, to which events are pushed as they come.
+        """Return a matcher, to which events are pushed as they arrive.
 
-        `timeout` is how long each call to it may work, `max_memory` by how much the process may
-        grow from now on; a call that exceeds them is an error, and ends the matcher if it was in
-        its midst.
+        `timeout` limits the time of each call to the matcher. `max_memory` limits the growth of the
+        process from now on. A call that exceeds a limit is an error. If it was interrupted during
+        its work, the matcher is closed.
         """
         from sase.engine.pipeline.matcher import Matcher
 
@@ -108,10 +107,10 @@ class Plan:
         timeout: object = None,
         max_memory: object = None,
     ) -> Matcher:
-        """The matcher of which `Matcher.snapshot` made this: it goes on as that one would have.
+        """Return the matcher from a `Matcher.snapshot`; it continues from that state.
 
-        With a key the snapshot must be signed with it. What is no snapshot of this plan, or was
-        changed to what none of it can be, is a `SnapshotError`. The limits are those of `open`.
+        With a key, the snapshot must be signed with it. A `SnapshotError` is raised if it is not a
+        snapshot of this plan, or is damaged. The limits are those of `open`.
         """
         from sase.engine.pipeline.checkpoint import restored
         from sase.engine.pipeline.matcher import Matcher
@@ -120,13 +119,13 @@ class Plan:
         return Matcher.of(restored(self.engine, snapshot, key, guard), guard)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The value alone, which names aggregates of users: their functions need not be pickled."""
+        """The value alone; it names user aggregates, so their functions need not be pickled."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def engine(self) -> EnginePlan:
         """The plan for the engine."""
-        from sase.planning.plan import EnginePlan
+        from sase.planning.engine_plan import EnginePlan
 
         return EnginePlan(
             self.operators,
@@ -139,7 +138,7 @@ class Plan:
         )
 
     def to_json(self, *, key: bytes | None = None) -> str:
-        """The plan as text, from which `from_json` makes an equal one; signed with a key."""
+        """Return the plan as text, from which `from_json` makes an equal plan; a key signs it."""
         from sase.api.stored_plan import PARAMETERS, PARTS
         from sase.planning.serialisation import encoded, plan_to_json
 
@@ -149,9 +148,9 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str, *, key: bytes | None = None) -> Plan:
-        """The plan of a text that `to_json` gave; with a key, of one that was signed with it.
+        """Return the plan from the text of `to_json`; with a key, the text must be signed with it.
 
-        Whatever the text says, the plan is what its query comes to, or there is a `PlanError`.
+        The query in the text is compiled again. A `PlanError` is raised if the stored plan differs.
         """
         from sase.api.stored_plan import read_parts
 
@@ -161,7 +160,7 @@ class Plan:
         return printable_lines(outline(self.operators))
 
     def __repr__(self) -> str:
-        """On one line; the whole value is what `to_json` gives."""
+        """The plan on one line; `to_json` returns the whole value."""
         query = on_one_line(self.query, WIDTH)
         names = (type(each).__name__ for each in reversed(chain(self.operators)))
         return f"<plan {printable(self.recipe)} of {query!r}: {' → '.join(names)}>"

@@ -1,4 +1,4 @@
-"""A script, several queries of which some read what others find, and the matcher that runs it."""
+"""A script: several queries, some of which read matches of others, and its matcher."""
 
 # long because: a script and its matcher are read together.
 
@@ -10,19 +10,25 @@ from threading import Lock
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
-from sase.api.checks import check_bounds, check_events, check_query
+from sase.api.checks import (
+    bound,
+    check_bounds,
+    check_events,
+    check_query,
+    guard_of,
+    guard_of_calls,
+    limits_of,
+)
 from sase.api.compiled_script import CompiledScript
-from sase.api.limits import bound, guard_of, guard_of_calls, limits_of
 from sase.api.plan import DEFAULT_PLAN
 from sase.api.script_inputs import Sources, check_units, discovered, open_inputs
+from sase.base.texts import did_you_mean
 from sase.binding.input_options import InputKeywords, check_name, takes_input_options
-from sase.binding.script import StatementGraph
-from sase.binding.set_aside import ByStatement
-from sase.binding.statement_text import numbered, with_statements, without_statement
+from sase.binding.script.script import StatementGraph
+from sase.binding.script.statements import ByStatement, numbered, with_statements, without_statement
 from sase.cached_property import cached_property
 from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.errors import PlanError, SaseError
-from sase.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from sase.api.script_explain import ScriptExplanation
@@ -33,15 +39,16 @@ if TYPE_CHECKING:
 
 
 class Script:
-    """Queries with `;` between them, of which some read what others find.
+    """Queries separated by `;`, some of which read matches of others.
 
-    `schema` describes the input that has no name, and `streams` those that have one: each is a
-    `sase.Schema`, a schema of Arrow, or events like those that will come. Without either the script
-    is compiled for the events that it is run over. The other keywords are those of `sase.compile`;
-    where inputs differ a keyword is a dict of the name of an input → its own value.
+    `schema` describes the input without a name, and `streams` the inputs with names. Each of them
+    is a `sase.Schema`, a schema of Arrow, or sample events. Without both, the script is compiled
+    for the events of each run. The other keywords are those of `sase.compile`. If a keyword differs
+    by input, it is a dict of input name → value.
 
-    A statement that names what the events lack is set aside with a `StatementWarning`, and with it
-    those that read it; the others run. Where that is to be an error, the script is `strict`.
+    A statement that names something that the events lack is set aside with a `StatementWarning`,
+    and so are the statements that read it. The others run. If the script is `strict`, this is an
+    error.
     """
 
     @takes_input_options
@@ -75,12 +82,12 @@ class Script:
 
     @property
     def set_aside(self) -> dict[str, str]:
-        """The statements that do not run, as the schema lacks what they name, with the reason."""
+        """The statements that do not run because the schema lacks something, with the reason."""
         return {} if self._sources is None else self._compiled.reasons
 
     @property
     def inputs(self) -> tuple[str | None, ...]:
-        """The names of the inputs that are read; None is the one that has none."""
+        """The names of the inputs that are read; None is the input without a name."""
         return self._graph.inputs
 
     def run(
@@ -89,17 +96,21 @@ class Script:
         *,
         streams: Mapping[str, object] | None = None,
         max_matches: int | None = None,
+        threads: int | None = None,
         timeout: object = None,
         max_memory: object = None,
     ) -> dict[str, Matches]:
-        """The matches of every statement in events that are all there is, by its name.
+        """Return the matches of every statement in complete events, by its name.
 
-        `events` are the input without a name, `streams` those that have one. They are searched
-        once, for all statements, before this returns. `max_matches` are those of each statement;
-        `timeout` and `max_memory` are those of `sase.match`, for all of them.
+        `events` are the input without a name, and `streams` the inputs with names. They are
+        searched once for all statements, before this method returns. The statements are dealt to
+        `threads`; without a number to as many as pay. A script of one statement is
+        searched on the first use of its matches, as by `sase.match`. `max_matches` applies to each
+        statement. `timeout` and `max_memory` are those of `sase.match`, for all statements
+        together.
         """
         check_events(events, streams)
-        check_bounds(None, max_matches)
+        check_bounds(threads, max_matches)
         guard = guard_of(limits_of(timeout, max_memory), perf_counter_ns)
         with working(guard):
             script, given = self._for(events, streams)
@@ -107,7 +118,7 @@ class Script:
                 bound(each, guard)
         if self._sources is None:
             script.warn(stacklevel=3)
-        return script.found(given, guard, max_matches)
+        return script.results(given, guard, max_matches, threads)
 
     def explain(
         self,
@@ -117,10 +128,11 @@ class Script:
         analyze: bool = False,
         **rest: Any,
     ) -> ScriptExplanation:
-        """The plan of each statement by its name, as `sase.explain` has it.
+        """Return the plan of each statement by its name, as `sase.explain` does.
 
-        With events it says what is expected of what each statement reads, and with `analyze` what
-        happened when it ran over that by itself. The rest are keywords of `sase.explain`.
+        With events, the plans have estimates for the events that each statement reads. With
+        `analyze`, each statement runs by itself over these, and the measurements are added. The
+        rest are keywords of `sase.explain`.
         """
         from sase.api.script_explain import explain_script
 
@@ -137,7 +149,7 @@ class Script:
         streams: Mapping[str, object] | None = None,
         **rest: Any,
     ) -> WhyNot:
-        """Why a statement finds no match, or so few, in what it reads, as `sase.why` has it.
+        """Explain why a statement finds no match, or few matches, as `sase.why` does.
 
         The rest are keywords of `sase.why`.
         """
@@ -152,7 +164,7 @@ class Script:
     def _for(
         self, events: object, streams: Mapping[str, object] | None
     ) -> tuple[CompiledScript, Sources]:
-        """The script compiled for events, or as it was before, and what is known of the events."""
+        """The script compiled for these events, or as it was before, and the discovered events."""
         if self._sources is None:
             given = discovered(self._options, events, streams)
             graph = StatementGraph.of(self.text, given)
@@ -166,7 +178,7 @@ class Script:
         return self._compiled, given
 
     def open(self, *, timeout: object = None, max_memory: object = None) -> ScriptMatcher:
-        """A matcher, to which the events of each input are pushed as they come.
+        """Return a matcher, to which the events of each input are pushed as they arrive.
 
         The limits are those of `sase.Plan.open`, for all statements together.
         """
@@ -181,10 +193,10 @@ class Script:
         timeout: object = None,
         max_memory: object = None,
     ) -> ScriptMatcher:
-        """The matcher of which `ScriptMatcher.snapshot` made this: it goes on as that would have.
+        """Return the matcher from a `ScriptMatcher.snapshot`; it continues from that state.
 
-        With a key the snapshot must be signed with it. What is no snapshot of this script, or was
-        changed to what none of it can be, is a `SnapshotError`. The limits are those of `open`.
+        With a key, the snapshot must be signed with it. A `SnapshotError` is raised if it is not a
+        snapshot of this script, or is damaged. The limits are those of `open`.
         """
         from sase.engine.scripts.checkpoint import script_restored
 
@@ -194,7 +206,7 @@ class Script:
 
     @cached_property
     def _compiled(self) -> CompiledScript:
-        """The script, compiled for its schemas, or where there are none for any events."""
+        """The script compiled for its schemas; without schemas, for any events."""
         sources = self._sources
         if sources is None:
             sources = open_inputs(self._options, self.inputs)
@@ -206,10 +218,10 @@ class Script:
 
 
 class ScriptMatcher:
-    """Finds the matches of the statements of a script in events that are pushed as they come.
+    """Finds the matches of the statements of a script in events that are pushed as they arrive.
 
-    What `push`, `advance` and `finish` return are the matches by the name of their statement, of
-    those statements alone that found some. One thread at a time may call it.
+    `push`, `advance` and `finish` return the matches by the names of the statements, without
+    statements that found none. Only one thread at a time may call the matcher.
     """
 
     def __init__(
@@ -221,7 +233,7 @@ class ScriptMatcher:
 
     @classmethod
     def opened(cls, script: CompiledScript, guard: RunGuard | None) -> ScriptMatcher:
-        """A matcher that begins, whose calls a guard ends if they exceed its limits."""
+        """Return a new matcher; a guard ends calls that exceed its limits."""
         from sase.engine.scripts.pipeline import ScriptPipeline
 
         return cls(script, ScriptPipeline(script.plan, check=check_of(guard)), guard)
@@ -233,26 +245,27 @@ class ScriptMatcher:
 
     @property
     def set_aside(self) -> dict[str, str]:
-        """The statements that do not run, as the events lack what they name, with the reason."""
+        """The statements that do not run because the events lack something, with the reason."""
         return self._compiled.reasons
 
     @property
     def inputs(self) -> tuple[str | None, ...]:
-        """The names of the inputs; None is the one that has none."""
+        """The names of the inputs; None is the input without a name."""
         return tuple(self._pipeline.inputs)
 
     def push(self, name: str | None, batch: object) -> dict[str, Matches]:
-        """The matches that some more rows of an input complete; None is the one without a name.
+        """Return the matches that new rows of an input complete; None is the input without a name.
 
-        Rows that are late go to `late`.
+        Late rows are added to `late`.
         """
         return self._called(lambda: self._pipeline.push(self._input(name), batch))
 
     def advance(self, to: object, name: str | None = None) -> dict[str, Matches]:
-        """The matches that become known when time passes without an event, in all inputs or one.
+        """Return the matches that are known once the time `to` is reached, in all inputs or in one.
 
-        Rows before it that come later are late. Times are given as to `Matcher.advance`; a number
-        of units is that of each input, so where they count differently each is advanced by name.
+        Rows that arrive later with an earlier time are late. Times are given as for
+        `Matcher.advance`. A number counts units of the input, so inputs with different units are
+        advanced one by one, by name.
         """
         inputs = self.inputs if name is None else (self._input(name),)
         if isinstance(to, int) and not isinstance(to, bool):
@@ -260,13 +273,13 @@ class ScriptMatcher:
         return self._called(lambda: self._pipeline.advance(to, inputs))
 
     def finish(self) -> dict[str, Matches]:
-        """The matches that become known because no event is to come in any input."""
+        """Return the matches that are known once all inputs end."""
         return self._called(self._pipeline.finish)
 
     def snapshot(self, *, key: bytes | None = None) -> bytes:
-        """The state, from which `Script.restore` makes a matcher that goes on here, anywhere.
+        """Return the state, from which `Script.restore` makes a matcher that continues.
 
-        With a key it is signed, so that `restore` with that key takes no other.
+        With a key, the snapshot is signed, and `restore` with this key accepts no other.
         """
         from sase.engine.scripts.checkpoint import script_checkpoint
 
@@ -277,7 +290,7 @@ class ScriptMatcher:
 
     @property
     def script(self) -> Script:
-        """The script that runs now, which `restore` its snapshots takes."""
+        """The script that runs now; its `restore` accepts the snapshots."""
         known = self._compiled
         return Script(
             known.graph.source.text,
@@ -291,8 +304,8 @@ class ScriptMatcher:
     def add(self, text: str) -> tuple[str, ...]:
         """Run more statements from now on, and return their names.
 
-        They may read the inputs, each other, and the statements that run, whose state stays. What
-        came before they do not know.
+        They may read the inputs, each other, and the running statements, which keep their state.
+        They do not read earlier events.
         """
         check_query(text)
         with self._alone():
@@ -302,7 +315,7 @@ class ScriptMatcher:
             return self.statements[len(before) :]
 
     def remove(self, name: str) -> None:
-        """Run a statement no more, which no other reads; what it waited for is not told."""
+        """Stop a statement that no other one reads; its incomplete matches are dropped."""
         check_name("name", name, may_be_none=False)
         with self._alone():
             graph = self._compiled.graph
@@ -318,37 +331,39 @@ class ScriptMatcher:
         self._pipeline.exchange(changed.plan)
         self._compiled = changed
 
-    # ------------------------------------------------------------ what there is to say
+    # ------------------------------------------------------------ late rows, bad rows, reports
 
     @property
     def late(self) -> dict[str | None, Any]:
-        """Of each input a pyarrow Table of the late rows, with their numbers in `#row`."""
-        return {name: each.buffer.late.table() for name, each in self._pipeline.inputs.items()}
+        """The late rows of each input as a pyarrow Table, with their numbers in `#row`."""
+        return {
+            name: each.reorder_buffer.late.table() for name, each in self._pipeline.inputs.items()
+        }
 
     def take_late(self) -> dict[str | None, Any]:
-        """What `late` is, which then begins anew: else all late rows are kept for ever."""
+        """Return `late` and clear it; without this call, all late rows are kept for ever."""
         late = self.late
         for each in self._pipeline.inputs.values():
-            each.buffer.late.clear()
+            each.reorder_buffer.late.clear()
         return late
 
     def take_quarantined(self) -> dict[str | None, Any]:
-        """Of each input a pyarrow Table of its bad rows, since this was asked for.
+        """Return the bad rows of each input since the last call, each as a pyarrow Table.
 
-        They are bad by their time, type or number, or by a column that a statement over this input
-        alone names, each once for a column. Those of a statement over several streams are by its
-        name, if there are some. None where a bad row is an error.
+        A row is bad by its time, type or number, or by a column that a statement on this input
+        alone names; it is listed once for each such column. The bad rows of a statement on several
+        streams are under its name, if there are any. A value is None if bad rows are errors.
         """
         return self._pipeline.take_bad()
 
     @property
     def input_reports(self) -> dict[str | None, Report]:
-        """How many rows of each input were read, and how many of them were late, or bad for all."""
+        """The numbers of rows of each input that were read, late, or bad for all statements."""
         return {name: each.report() for name, each in self._pipeline.inputs.items()}
 
     @property
     def reports(self) -> dict[str, Report]:
-        """What there is to say of all that each statement searched so far."""
+        """The report of each statement on the events that it searched so far."""
         found = ((name, self._pipeline.report(name)) for name in self.statements)
         return ByStatement(found, self._compiled.reasons)
 
@@ -356,7 +371,7 @@ class ScriptMatcher:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Refuse a call while another one works, or behind one that ended in its midst."""
+        """Refuse a call while another one runs, or after a call that was interrupted."""
         if not self._is_free.acquire(blocking=False):
             raise SaseError("a call while another call to this matcher works: wait for its end")
         try:
@@ -388,8 +403,8 @@ class ScriptMatcher:
 
     @property
     def _rows(self) -> int:
-        """How many rows were pushed."""
-        return sum(each.buffer.arrived for each in self._pipeline.inputs.values())
+        """The number of pushed rows."""
+        return sum(each.reorder_buffer.arrived for each in self._pipeline.inputs.values())
 
     def _input(self, name: str | None) -> str | None:
         known = self._pipeline.inputs
@@ -402,8 +417,8 @@ class ScriptMatcher:
 
     def __reduce__(self) -> NoReturn:
         raise SaseError(
-            "a matcher is not pickled or copied: keep its  snapshot()  , of which the  restore(…)"
-            "  of its script makes one that goes on"
+            "a matcher is not pickled or copied: keep its  snapshot()  ; the  restore(…)  of its"
+            " script makes a matcher of it that continues"
         )
 
     def __repr__(self) -> str:

@@ -1,17 +1,18 @@
-"""Explaining a script: its statements one by one, each over what it reads."""
+"""Explain a script: the plan of each statement, over the events that it reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sase.api.compiled_script import CompiledScript
 from sase.api.explain import explain_statement
 from sase.api.script_inputs import Sources
-from sase.binding.set_aside import ByStatement
-from sase.binding.text import window_text
+from sase.binding.script.statements import ByStatement
 from sase.binding.types import Kind
+from sase.binding.values.text import window_text
 from sase.engine.scripts.asking import Asked, Asking, Value, ValueRange
 from sase.engine.scripts.matching_forms import JointStatements
 from sase.planning.explain import Explanation
@@ -21,15 +22,15 @@ from sase.printable import Documented, printable
 if TYPE_CHECKING:
     from sase.engine.pipeline.pipeline import Pipeline
     from sase.engine.scripts.pipeline import ScriptPipeline
-    from sase.planning.plan import EnginePlan
+    from sase.planning.engine_plan import EnginePlan
 
 
 @dataclass(frozen=True)
 class SharedMatching:
-    """One matching for statements that differ in window, last event and RETURN.
+    """One search for statements that differ only in window, last event and RETURN.
 
-    Of each it has the window, the types of the `last` event, and what is `asked` of it by itself,
-    where that differs. In a run it `found` so many matches, None where there was none.
+    For each statement, it has the window, the types of the `last` event, and the conditions
+    that only this statement has. `found` is the number of matches in a run, or None without a run.
     """
 
     windows: Mapping[str, str]
@@ -42,7 +43,7 @@ class SharedMatching:
         return f"one matching for {', '.join(map(self._shown, self.windows))}{found}"
 
     def _shown(self, name: str) -> str:
-        """A statement with what it does not have in common with the others."""
+        """A statement with the parts that differ from those of the others."""
         differ = len(set(self.last.values())) > 1
         types = " or ".join(self.last[name]) if differ else ""
         own = ", ".join(filter(None, (types, self.asked[name], self.windows[name])))
@@ -51,15 +52,16 @@ class SharedMatching:
 
 @dataclass(frozen=True)
 class SharedInput:
-    """An input that several statements read in one pass, and who admits the same events of it.
+    """An input that several statements read in one pass, and the work that they share.
 
-    `admitted` is by what is asked of an event: its type, and the value of an attribute where one is
-    asked for. Statements `of_all` are given every event. By attribute the `texts` of keys are coded
-    once, where rows are pushed, for those statements. What several ask of one event are
-    `conditions`, each `evaluated` once for all of them, in a run of so many events, or of none
-    where each does so by itself, and each statement was `given` some of so many `events`. What is
-    alike but for window and RETURN has a `matchings` of its own; of what is alike and matched
-    `apart` that says why.
+    `admitted` maps a type of events, with a value of an attribute if one is tested, to the
+    statements that test it. The statements `of_all` receive every event. `texts` maps an attribute
+    with text keys to its statements; for pushed rows, these texts are coded once for all of them.
+    `conditions` maps a condition on one event to the statements that test it. `evaluated` maps
+    a condition to the number of events of a run for which it was evaluated, once for all of them; 0
+    says that each statement did it by itself. `given` is how many of the `events` each statement
+    received. `matchings` are the searches for statements that differ only in window and RETURN.
+    `apart` is the reason why such statements are searched separately.
     """
 
     input: str | None
@@ -75,10 +77,8 @@ class SharedInput:
     apart: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, name: str | None, opened: ScriptPipeline, ran: ScriptPipeline | None = None
-    ) -> SharedInput:
-        """What the statements share that read an input alone, and what happened where it `ran`."""
+    def of(cls, name: str | None, opened: ScriptPipeline, *, has_run: bool) -> SharedInput:
+        """The shared work of the statements that read only this input, and the numbers of a run."""
         read = {n: each for n, each in opened.statements.items() if each.plan.sources == (name,)}
         plans = {statement: each.plan.plan for statement, each in read.items()}
         pipelines = {statement: each.matcher.pipeline for statement, each in read.items()}
@@ -97,23 +97,24 @@ class SharedInput:
             if read[statement].asking.is_all and pipelines[statement].admitted_path is not None
         }
         readers = tuple(plans), admitted, tuple(of_all)
-        events, given = (0, {}) if ran is None else ran.given(name)
-        counted = () if ran is None else ran.conditions[name].shared
-        evaluated = {str(each): each.evaluated for each in counted}
+        events, given = opened.given(name) if has_run else (0, {})
+        counted = [*opened.conditions[name].shared]
+        evaluated = {str(each): each.evaluated for each in counted} if has_run else {}
         conditions = {
             str(each): tuple(each.statements)
-            for each in opened.conditions[name].shared
-            # Of others the index says what holds, unless it gives all events to those that ask.
+            for each in counted
+            # The index decides the other conditions, unless it passes all events to these
+            # statements.
             if not fused.issuperset(each.statements) or evaluated.get(str(each))
         }
         texts = _texts_of_keys(pipelines)
         return cls(
             name, *readers, events, dict(given), texts, conditions, evaluated,
-            *_matchings(plans, opened, ran),
+            *_matchings(plans, opened, has_run=has_run),
         )  # fmt: skip
 
     def lines(self) -> Iterator[str]:
-        """What is shared, as text: of what a single statement asks how much there is."""
+        """The shared work as text; events of a single statement are only counted."""
         what = "the input" if self.input is None else self.input
         yield f"shared reading of {what}: one pass for {len(self.statements):,} statements"
         alone = 0
@@ -132,20 +133,20 @@ class SharedInput:
         for attribute, names in self.texts.items():
             yield f"  texts of {attribute}, pushed, coded once for {', '.join(names)}"
         for condition, names in self.conditions.items():
-            yield f"  {condition}, asked by {len(names):,}{self._count(condition)}"
+            yield f"  {condition}, tested by {len(names):,}{self._count(condition)}"
         if self.given:
             some = ", ".join(f"{count:,} to {name}" for name, count in self.given.items())
             yield f"  given of {self.events:,} events: {some}"
 
     def _count(self, condition: str) -> str:
-        """Of how many events a condition was evaluated, where it was run."""
+        """The number of events of a run for which a condition was evaluated."""
         count = self.evaluated.get(condition)
         if count is None:
             return ", evaluated at most once"
         return f", evaluated once, of {count:,} events" if count else ", evaluated by each"
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data of JSON."""
+        """The value as plain data for JSON."""
         conditions = [
             {
                 "condition": text,
@@ -186,17 +187,17 @@ class SharedInput:
 
 
 def _matchings(
-    plans: Mapping[str, EnginePlan], opened: ScriptPipeline, ran: ScriptPipeline | None
+    plans: Mapping[str, EnginePlan], opened: ScriptPipeline, *, has_run: bool
 ) -> tuple[tuple[SharedMatching, ...], Mapping[str, str]]:
-    """The matchings that serve several of some statements, and why others are alone."""
-    statements = (opened if ran is None else ran).statements
-    joint = {each.reader: each.joint for each in statements.values() if each.plan.name in plans}
+    """The searches that serve several statements, and why other statements are separate."""
+    running = opened.statements.values()
+    joint = {each.reader: each.joint for each in running if each.plan.name in plans}
     matchings = tuple(
         SharedMatching(
             {name: "".join(map(window_text, plans[name].windows[:1])) for name in each.names},
             {name: plans[name].positives[-1].types or () for name in each.names},
             {name: each.asked_last(name) for name in each.names},
-            None if ran is None else each.found,
+            each.found if has_run else None,
         )
         for each in joint.values()
         if each is not None
@@ -205,7 +206,7 @@ def _matchings(
 
 
 def _texts_of_keys(pipelines: Mapping[str, Pipeline]) -> dict[str, tuple[str, ...]]:
-    """By attribute the statements of which it is a key, where its values are texts."""
+    """The attributes with text keys, with the statements that use them as a key."""
     found: dict[str, list[str]] = {}
     for statement, pipeline in pipelines.items():
         keys = pipeline.dictionary.sizes
@@ -216,13 +217,13 @@ def _texts_of_keys(pipelines: Mapping[str, Pipeline]) -> dict[str, tuple[str, ..
 
 
 def _plain(value: Value) -> int | str | dict[str, int | float | None]:
-    """A value as data of JSON; a range has where it begins, and below what it is."""
+    """A value as data for JSON; a range is an object with its bounds `from` and `below`."""
     return {"from": value.low, "below": value.high} if isinstance(value, ValueRange) else value
 
 
 @dataclass(frozen=True)
 class ScriptExplanation(Documented, Mapping[str, Explanation]):
-    """The explanation of each statement of a script by its name, and what each reads."""
+    """The explanation of each statement of a script by its name, and the inputs it reads."""
 
     explanations: Mapping[str, Explanation]
     sources: Mapping[str, tuple[str | None, ...]]
@@ -244,7 +245,7 @@ class ScriptExplanation(Documented, Mapping[str, Explanation]):
         return self.to_text()
 
     def to_text(self, *, verbose: bool = False) -> str:
-        """The plan of each statement as a tree, under its name, and what they share."""
+        """The plan of each statement as a tree, under its name, and their shared work."""
         parts = [
             f"{printable(self._heading(name))}\n{each.to_text(verbose=verbose)}"
             for name, each in self.explanations.items()
@@ -254,7 +255,7 @@ class ScriptExplanation(Documented, Mapping[str, Explanation]):
         return "\n\n".join([*parts, *(["\n".join(aside)] if aside else [])])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data of JSON; docs/scripts.md describes it."""
+        """Everything as plain data for JSON; docs/scripts.md describes it."""
         return {
             "version": 1,
             "statements": [
@@ -281,35 +282,29 @@ class ScriptExplanation(Documented, Mapping[str, Explanation]):
 def explain_script(
     script: CompiledScript, events: Sources | None, *, analyze: bool = False, **given: Any
 ) -> ScriptExplanation:
-    """The explanation of each statement, over events, or over what their schemas say."""
+    """Explain each statement, over events or for the schemas of the inputs."""
     from sase.engine.scripts.pipeline import ScriptPipeline
 
-    ran: list[ScriptPipeline] = []
-    read = script.alone(events, watch=ran.append) if events is not None else {}
+    opened: list[ScriptPipeline] = []
+    read = script.alone(events, watch=opened.append) if events is not None else {}
     given["analyze"] = analyze
     explained = (
         (each.name, explain_statement(script, each, read.get(each.name), **given))
         for each in script.graph.statements
     )
     found = ByStatement(explained, script.reasons)
-    fresh = ScriptPipeline(script.plan)
-    opened = ran[0] if ran else fresh
-    for name in filter(opened.is_dealt, found):
-        running = opened.statements[name]
-        pipeline, is_told = running.matcher.pipeline, running.asking.is_all
-        in_pieces = pipeline.dictionary.streaming
-        used = {use.path: use.measured for use in pipeline.fused} if analyze else None
-        paths = shared_paths(pipeline.plan, in_pieces=in_pieces, is_told=is_told, used=used)
-        found[name] = replace(found[name], physical=(*found[name].physical, *paths))
     sources = {each.name: each.sources for each in script.graph.statements}
-    shared = tuple(_shared(script, fresh, ran if analyze else ()))
-    return ScriptExplanation(found, sources, shared, script.reasons)
-
-
-def _shared(
-    script: CompiledScript, opened: ScriptPipeline, ran: Sequence[ScriptPipeline]
-) -> Iterator[SharedInput]:
-    """The inputs that several statements read alone, and how many of their events in a run."""
-    read = [each.sources for each in script.plan.statements]
-    names = [each.name for each in script.plan.inputs if read.count((each.name,)) > 1]
-    yield from (SharedInput.of(name, opened, ran[0] if ran else None) for name in names)
+    if script.lone is not None:
+        return ScriptExplanation(found, sources, (), script.reasons)
+    pipeline = opened[0] if opened else ScriptPipeline(script.plan)
+    for name in filter(pipeline.is_dealt, found):
+        running = pipeline.statements[name]
+        own, is_told = running.matcher.pipeline, running.asking.is_all
+        used = {use.path: use.measured for use in own.fused} if analyze else None
+        in_pieces = own.dictionary.streaming
+        paths = shared_paths(own.plan, in_pieces=in_pieces, is_told=is_told, used=used)
+        found[name] = replace(found[name], physical=(*found[name].physical, *paths))
+    read_by = Counter(each.sources for each in script.plan.statements)
+    shared = (each.name for each in script.plan.inputs if read_by[(each.name,)] > 1)
+    of_inputs = tuple(SharedInput.of(name, pipeline, has_run=analyze) for name in shared)
+    return ScriptExplanation(found, sources, of_inputs, script.reasons)

@@ -1,4 +1,4 @@
-"""The inputs of a script as a caller gives them, by name, each with its own options."""
+"""The inputs of a script by name, as a caller gives them, each with its own options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sase.binding.lateness import with_longest
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError, SchemaError
 
-# Inputs by name, None for the one that has none.
+# Inputs by name; None is the input without a name.
 Sources: TypeAlias = Mapping[str | None, Discovered]
 
 
@@ -21,7 +21,7 @@ def discovered(
     streams: Mapping[str, object] | None,
     known: Sources | None = None,
 ) -> Sources:
-    """What is known of inputs as a caller gives them; their schemas may be `known` already."""
+    """Discover the inputs that a caller gives; their schemas may be `known` already."""
     given: dict[str | None, object] = {} if unnamed is None else {None: unnamed}
     if streams is not None and not isinstance(streams, Mapping):
         raise PlanError(f"streams={streams!r}: give a dict of name → the events of an input")
@@ -32,13 +32,13 @@ def discovered(
         if not known:
             found[name] = _described(name, each, InputOptions(**own))
         elif name in known:
-            own.pop("types", None)  # its schema has them
+            own.pop("types", None)  # the known schema has them
             found[name] = Discovered.of(each, InputOptions(**own), known[name].schema)
     return found
 
 
 def _described(name: str | None, events: object, options: InputOptions) -> Discovered:
-    """What events say of themselves; errors name the input, as several may lack the same."""
+    """Discover the events of an input; an error names the input, as several may have it."""
     try:
         return Discovered.of(events, options)
     except SchemaError as problem:
@@ -50,12 +50,12 @@ def _described(name: str | None, events: object, options: InputOptions) -> Disco
 def open_inputs(
     options: Mapping[str, Any], names: Collection[str | None]
 ) -> dict[str | None, Discovered]:
-    """Inputs of which no more is known than the keywords say."""
+    """Inputs that only the keywords describe."""
     found = dict[str | None, Discovered]()
     for name in names:
         own = InputOptions(**of_input(options, name, names))
         if own.types is not None:
-            raise PlanError("types=… say what a table has: give the script a schema, or events")
+            raise PlanError("types=… describe a table: give the script a schema, or events")
         columns = own.columns | {"time": own.earliest, "until": own.until}
         del columns["types"]
         found[name] = Discovered(with_longest(Schema(**columns), own.longest), own)
@@ -65,7 +65,7 @@ def open_inputs(
 def of_input(
     options: Mapping[str, Any], name: str | None, inputs: Collection[str | None]
 ) -> dict[str, Any]:
-    """The options of one input: where they differ, each is by the name of an input."""
+    """The options of one input; an option that differs by input is a dict by input name."""
     found = dict[str, Any]()
     for option, value in options.items():
         if not (isinstance(value, Mapping) and value and value.keys() <= {*inputs}):
@@ -76,7 +76,7 @@ def of_input(
 
 
 def check_units(schemas: Mapping[str | None, Schema], to: object) -> None:
-    """Refuse a number for inputs that count time in several units."""
+    """Refuse a number as a time for inputs with different units of time."""
     units = {name: each.nanoseconds for name, each in schemas.items()}
     if len(set(units.values())) > 1:
         shown = ", ".join(f"{name} {_unit(schemas[name])}" for name in units)

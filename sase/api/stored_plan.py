@@ -1,9 +1,10 @@
-"""Read a stored plan: what it stores must be what its query, schema and rewrites come to.
+"""Read a stored plan: it must be equal to the plan made from its query, schema and rewrites.
 
-A fingerprint shows damage, and anyone can make it anew; kernels index arrays by the numbers of a
-plan. So none of these is believed: the query is bound to the stored schema again, the stored
-rewrites are applied again, and the outcome, which is made by this process alone, is the plan. Of
-the stored operators is taken only what statistics once decided, each a choice among legal ones.
+A fingerprint detects damage, but anyone can compute a new one, and kernels index arrays by the
+numbers of a plan. So the stored numbers are not trusted. The query is bound to the stored schema
+again, and the stored rewrites are applied again. The result of this process is the plan. Only the
+choices of statistics are taken from the stored operators; each of them is one of several legal
+choices.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from typing import Any
 
 from sase.binding import Schema, bind_text
 from sase.binding.bound import BoundQuery, Condition, Constant
-from sase.binding.folding import INT64_MAX
-from sase.binding.literals import constant
 from sase.binding.types import RESOLUTIONS, DataType, Kind
+from sase.binding.values.folding import INT64_MAX
+from sase.binding.values.literals import constant
 from sase.errors import PlanError, SaseError
 from sase.lang.ast import StrategyName
-from sase.planning.basic import basic_plan
 from sase.planning.driver import RewriteCall, RewriteStep
-from sase.planning.nodes import (
+from sase.planning.engine_plan import Options, user_aggregates
+from sase.planning.plan.basic import basic_plan
+from sase.planning.plan.nodes import (
     Operator,
     SequenceConstruction,
     SequenceScan,
@@ -38,14 +40,12 @@ from sase.planning.nodes import (
     require,
     with_branch,
 )
-from sase.planning.options import Options
 from sase.planning.rewrites import REWRITES, Declined
 from sase.planning.rewrites.partition_stacks import tests_of
 from sase.planning.serialisation import decoded, plan_from_json, refusing_depth
-from sase.planning.user_aggregates import user_aggregates
 
 PARAMETERS = "params"
-# What a plan in JSON holds beside the operators and the schema; parameters where it has some.
+# The parts of a plan in JSON in addition to the operators and the schema; `params` is optional.
 PARTS: dict[str, Any] = {
     "query": str,
     "definitions": tuple[tuple[str, Condition], ...],
@@ -57,15 +57,15 @@ PARTS: dict[str, Any] = {
     PARAMETERS: tuple[tuple[str, Constant], ...],
 }
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-# The largest pieces in which a stored plan may have the engine work: they are allocated.
+# The greatest sizes of the engine's arrays in a stored plan, because these are allocated.
 MOST_OF_BLOCK, MOST_OF_CHUNK, MOST_OF_STACK = 1 << 24, 1 << 20, 1 << 20
-# Rewrites that a stored plan may have had applied, which a recipe has by far fewer of.
+# The most applied rewrites of a stored plan; a recipe has far fewer.
 MOST_STEPS = 1000
 
 
 @refusing_depth()
 def read_parts(text: str, key: bytes | None = None) -> dict[str, Any]:
-    """What a plan is made of, by the text of one, or a `PlanError` that says where it is none."""
+    """Read the parts of a plan from its text; a `PlanError` names the place of an error."""
     stored = plan_from_json(text, key)
     user_aggregates(stored.root)
     _check_text(text)
@@ -78,7 +78,7 @@ def read_parts(text: str, key: bytes | None = None) -> dict[str, Any]:
 
 
 def _check_text(text: str) -> None:
-    """Refuse halves of characters, which no column and no value of events can be."""
+    """Refuse unpaired surrogates, which no column and no value of events can contain."""
     try:
         text.encode()
         if _SURROGATE.search(text):
@@ -89,7 +89,7 @@ def _check_text(text: str) -> None:
 
 
 def _made_again(root: Operator, schema: Schema, parts: dict[str, Any]) -> dict[str, Any]:
-    """The parts that the query of a stored plan comes to, which must be the same."""
+    """The parts made again from the query of a stored plan; they must equal the stored ones."""
     try:
         parameters = _parameters(parts.get(PARAMETERS, ()))
         bound = bind_text(parts["query"], schema, parameters=parameters)
@@ -111,13 +111,13 @@ def _made_again(root: Operator, schema: Schema, parts: dict[str, Any]) -> dict[s
 
 @dataclass(frozen=True)
 class _Replay:
-    """Make operators again, with the choices that the stored ones show."""
+    """Makes operators again, with the choices of statistics in the stored ones."""
 
     stored: Operator
     bound: BoundQuery
 
     def operators(self, steps: tuple[RewriteStep, ...]) -> Operator:
-        """The basic plan after the rewrites that were applied."""
+        """The basic plan after the applied rewrites."""
         if len(steps) > MOST_STEPS:
             raise PlanError(f"steps: these are {len(steps)}, and may be {MOST_STEPS}")
         plan = self._basic()
@@ -127,7 +127,7 @@ class _Replay:
         return plan
 
     def _after_step(self, plan: Operator, step: RewriteStep, place: str) -> Operator:
-        """The plan after a rewrite of it, or of one of its branches."""
+        """The plan after a rewrite of the plan or of one of its branches."""
         branches, stored = branches_of(plan), branches_of(self.stored)
         if (step.branch is not None) is not (find(plan, Union) is not None):
             raise PlanError(f"{place}: a rewrite is of a branch where there are some")
@@ -140,7 +140,7 @@ class _Replay:
         return with_branch(plan, step.branch, after)
 
     def _basic(self) -> Operator:
-        """The basic plan, with as few results and as far apart as the stored one."""
+        """The basic plan with the limit and the non-overlap of the stored one, if legal."""
         basic, top = basic_plan(self.bound), find(self.stored, Transformation)
         given = require(basic, Transformation)
         if top is None or given == top:
@@ -169,7 +169,7 @@ class _Replay:
         return after
 
     def _attribute(self, plan: Operator) -> dict[str, str]:
-        """The test that statistics chose to partition by, as a parameter."""
+        """The test by which statistics chose to partition, as a parameter."""
         scan = find(self.stored, SequenceScan)
         match scan and scan.partitions:
             case ((test,),) if test in tests_of(plan):
@@ -177,7 +177,7 @@ class _Replay:
         return {}
 
     def _ordered(self, plan: Operator) -> Operator:
-        """The plan with the conditions of construction in the order that statistics chose."""
+        """The plan with the conditions of construction in the order chosen by statistics."""
         stored, made = (find(each, SequenceConstruction) for each in (self.stored, plan))
         if stored is None or made is None:
             return plan
@@ -188,15 +188,15 @@ class _Replay:
         return exchanged(plan, replace(made, conditions=tuple(own[each] for each in order)))
 
 
-def _is_below(limit: int, given: object) -> bool:
-    return 0 <= limit <= (given if isinstance(given, int) else INT64_MAX)
+def _is_below(limit: int, value: object) -> bool:
+    return 0 <= limit <= (value if isinstance(value, int) else INT64_MAX)
 
 
-# ---------------------------------------------------------------- what is not made again
+# ---------------------------------------------------------------- parts that are only checked
 
 
 def _parameters(stored: tuple[tuple[str, Constant], ...]) -> Mapping[str, object]:
-    """The values of parameters as they were given."""
+    """The values of parameters as the caller gave them."""
     given = {name: _given(known) for name, known in stored}
     for name, known in stored:
         if constant(given[name]) != (known.type, known.value):
@@ -227,7 +227,7 @@ def _check_options(options: Options, lateness: int | None) -> None:
 
 
 def _check_schema(schema: Schema) -> None:
-    """Refuse names that are there twice, and types that there are not."""
+    """Refuse duplicate names and unknown types."""
     types = schema.types or ()
     _check_distinct([each.name for each in types], "schema.types")
     _check_distinct([name for name, _ in schema.definitions], "schema.definitions")
@@ -253,11 +253,11 @@ def _check_type(kind: DataType, place: str) -> None:
         raise PlanError(f"{place}: there is no width {brief(kind.width)}: it is 16 or 32 bits")
 
 
-# ---------------------------------------------------------------- what differs
+# ---------------------------------------------------------------- differences
 
 
 def _difference(stored: object, made: object, place: str) -> str:
-    """Where a stored value is another than the query comes to, and what each is."""
+    """Say where a stored value differs from the one made from the query, with both values."""
     while True:
         inner = next(_unlike(stored, made, place), None)
         if inner is None:

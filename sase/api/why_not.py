@@ -1,4 +1,4 @@
-"""The public function that explains why a query finds no match, or so few."""
+"""The public function that explains why a query finds no match, or few matches."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from sase.api.checks import check_events
+from sase.api.checks import check_events, guard_of, limits_of
 from sase.api.compiled_query import CompiledQuery, compile_query
 from sase.api.compiled_script import CompiledScript, script_of
-from sase.api.limits import guard_of, limits_of
 from sase.api.plan import DEFAULT_PLAN
 from sase.api.script_inputs import Sources
 from sase.binding import Schema
@@ -22,13 +21,13 @@ from sase.binding.input_options import InputKeywords, takes_input_options
 from sase.engine.pipeline.limits import EXPLANATION, RunGuard, check_of, working
 from sase.errors import PlanError
 from sase.planning.driver import RewriteCall
-from sase.planning.nodes import branches_of
+from sase.planning.plan.nodes import branches_of
 from sase.planning.recipes import Recipe, read_recipe
 
 if TYPE_CHECKING:
     from sase.diagnostics.why_not.why_not import WhyNot
 
-# Near misses that are shown, partial matches of each search, and seconds for all of them.
+# The near misses that are shown, the partial matches of each search, and the seconds for all.
 NEAR, MOST, SECONDS = 10, 5_000_000, 10.0
 
 
@@ -52,16 +51,18 @@ def why(
     plan: str = DEFAULT_PLAN,
     **options: Unpack[InputKeywords],
 ) -> WhyNot:
-    """Why a query finds no match in events, or so few: what stops how many, and near misses.
+    """Explain why a query finds no match, or few: which conditions fail, and near misses.
 
-    `where` is a condition on the attributes of events, `from_` and `to` are times, both included:
-    only such events are looked at. `near` is how many near misses are shown, `most` how many
-    partial matches each search may find, and `seconds` how long all of them may take by `clock`;
-    what these bounds end is said with "at least". Of a pattern with choices each branch is asked,
-    for an equal part of the seconds; of one with repeated groups, what stops one iteration of each.
-    `timeout` and `max_memory` bound all of it, and end it with an error. Of a script it is asked
-    of the `statement` of that name, or of the only result, over what this reads; `streams` are
-    inputs that have names. The other keywords are those of `match`.
+    `where` is a condition on the attributes of events. `from_` and `to` are times, both included.
+    Only events that meet these are searched. `near` is how many near misses are shown, `most` how
+    many partial matches each search may find, and `seconds` how long all searches may take by
+    `clock`. A number that was cut off by these limits is reported with "at least".
+
+    For a pattern with choices, each branch is explained, with an equal part of the seconds. For a
+    pattern with repeated groups, one iteration of each is explained. `timeout` and `max_memory`
+    limit the whole call; exceeding them is an error. For a script, the `statement` of this name is
+    explained, or else the only result, over the events that it reads; `streams` are the inputs with
+    names. The other keywords are those of `match`.
     """
     from sase.diagnostics.why_not.budget import Budget
     from sase.diagnostics.why_not.explain import explain
@@ -72,8 +73,7 @@ def why(
     with working(guard):
         script, read = script_of(query, events, streams, params, plan, options, guard)
         whole = _of_statement(script, read, statement, guard)
-        compiled = partial(compile_query, source=whole.source, params=params, plan=plan)
-        known, about = _of_iteration(whole.query, whole, compiled)
+        known, about = _of_iteration(whole)
     assert known.source.events is not None, "a schema has no events"
     restrictions = _restrictions(known.schema, where, from_, to, params or {})
     asked = list(_branches(known))
@@ -93,7 +93,7 @@ def why(
 def _of_statement(
     script: CompiledScript, read: Sources | None, name: str | None, guard: RunGuard | None
 ) -> CompiledQuery:
-    """A statement as a query by itself over what it reads."""
+    """A statement as a query by itself over the events that it reads."""
     statement = script.chosen(name)
     if read is None:
         raise PlanError("a schema has no events, and only these say why: give them")
@@ -104,60 +104,58 @@ def _of_statement(
 
 
 def _of_iterations(
-    known: CompiledQuery,
+    compiled: CompiledQuery,
     restrictions: Sequence[Condition],
     most: int,
     seconds: float,
     clock: Callable[[], float],
     guard: RunGuard | None,
 ) -> Iterator[str]:
-    """Where groups repeat too seldom for there to be a match."""
-    if not known.bound.has_groups:
+    """Reasons why groups do not repeat often enough for a match."""
+    if not compiled.bound.has_groups:
         return
+    from sase.diagnostics.why_not.branches import too_few_iterations
     from sase.diagnostics.why_not.budget import Budget
-    from sase.diagnostics.why_not.iterations import too_few_iterations
 
-    assert known.source.events is not None, "a schema has no events"
-    asked = list(_branches(known))
+    assert compiled.source.events is not None, "a schema has no events"
+    asked = list(_branches(compiled))
     for each in asked:
         yield from too_few_iterations(
             each.bound,
             each.unoptimized,
-            known.source.events,
+            compiled.source.events,
             restrictions,
             recipe=read_recipe(DEFAULT_PLAN),
             budget=Budget(most, seconds / len(asked), clock, check_of(guard)),
         )
 
 
-def _told(known: CompiledQuery, found: list[WhyNot], about: tuple[str, ...]) -> WhyNot:
-    """The explanation of a query by those of its branches, and what it is about."""
+def _told(compiled: CompiledQuery, found: list[WhyNot], about: tuple[str, ...]) -> WhyNot:
+    """The explanation of a query from those of its branches, after the sentences `about` it."""
     from sase.diagnostics.why_not.branches import of_branches
 
-    whole = of_branches(known.bound, found) if known.bound.branches else found[0]
+    whole = of_branches(compiled.bound, found) if compiled.bound.branches else found[0]
     return replace(whole, words=(*about, *whole.words)) if about else whole
 
 
-def _of_iteration(
-    query: str, known: CompiledQuery, compiled: Callable[[str], CompiledQuery]
-) -> tuple[CompiledQuery, str]:
-    """The query, or where groups repeat that of one iteration, with what this leaves aside."""
-    from sase.diagnostics.why_not.one_iteration import of_one_iteration
+def _of_iteration(compiled: CompiledQuery) -> tuple[CompiledQuery, str]:
+    """The query, or for repeated groups the query of one iteration with a note on it."""
+    from sase.diagnostics.why_not.branches import of_one_iteration
 
-    if not known.bound.has_groups:
-        return known, ""
-    once, about = of_one_iteration(query)
-    return compiled(once), about
+    if not compiled.bound.has_groups:
+        return compiled, ""
+    once, about = of_one_iteration(compiled.query)
+    return compiled.of_text(once), about
 
 
-def _branches(known: CompiledQuery) -> Iterator[CompiledQuery]:
-    """The queries that are asked: that of each branch, or the query itself."""
-    bound = known.bound
+def _branches(compiled: CompiledQuery) -> Iterator[CompiledQuery]:
+    """The queries to explain: one for each branch, or the query itself."""
+    bound = compiled.bound
     if not bound.branches:
-        yield known
+        yield compiled
         return
-    for branch, basic in zip(bound.branches, branches_of(known.basic), strict=True):
-        yield replace(known, bound=replace(branch, definitions=bound.definitions), basic=basic)
+    for branch, basic in zip(bound.branches, branches_of(compiled.basic), strict=True):
+        yield replace(compiled, bound=replace(branch, definitions=bound.definitions), basic=basic)
 
 
 def _check(*bounds: float) -> None:
@@ -165,13 +163,13 @@ def _check(*bounds: float) -> None:
         raise PlanError("near, most and seconds are not negative")
 
 
-def _recipe_of(known: CompiledQuery) -> Recipe:
-    """The recipe, where it is one of runs, for sequences: every plan finds the same.
+def _recipe_of(compiled: CompiledQuery) -> Recipe:
+    """For sequences, the recipe without runs, because every plan finds the same matches.
 
-    Of runs the default one keeps none where there are too many.
+    For runs, it is the default recipe, which stores no runs if there are too many.
     """
-    recipe = known.recipe
-    if known.has_runs:
+    recipe = compiled.recipe
+    if compiled.has_runs:
         return read_recipe(DEFAULT_PLAN)
     kept = tuple(
         entry
@@ -184,7 +182,7 @@ def _recipe_of(known: CompiledQuery) -> Recipe:
 def _restrictions(
     schema: Schema, where: str | None, first: object, last: object, params: Mapping[str, object]
 ) -> list[Condition]:
-    """The conditions on events that are looked at, and the times as ones on the time column."""
+    """The conditions on the searched events, those of the times included."""
     name = schema.time.replace("`", "``")
     found = [
         bind_where(f"`{name}` {sign} {_moment(given, schema)}", schema, name=option)
@@ -196,16 +194,16 @@ def _restrictions(
     return found
 
 
-def _moment(given: object, schema: Schema) -> str:
-    """A time as the language writes it; seconds as floats are microseconds to conditions."""
+def _moment(value: object, schema: Schema) -> str:
+    """A time in the syntax of the language; seconds as floats become microseconds."""
     if schema.has_raw_time:
         try:
-            number = float(str(given))
+            number = float(str(value))
         except ValueError as problem:
             raise PlanError(
-                f"the time {given!r} is no number, and `{schema.time}` holds numbers"
+                f"the time {value!r} is no number, and `{schema.time}` holds numbers"
             ) from problem
         is_float = schema.time_type.kind.value == "float"
-        return str(round(number * 1e6)) if is_float else str(given)
-    text = given.isoformat() if isinstance(given, date) else str(given)
+        return str(round(number * 1e6)) if is_float else str(value)
+    text = value.isoformat() if isinstance(value, date) else str(value)
     return f"TIMESTAMP '{text}'"

@@ -6,26 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from sase.binding.absent import asked_of_branch, asked_of_match
+from sase.base.texts import did_you_mean
 from sase.binding.bound import BoundComponent, BoundConfidence, BoundQuery, Condition
-from sase.binding.conditions import bind_condition
-from sase.binding.conjuncts import bind_conjuncts, top_level
-from sase.binding.equivalence import bind_equivalences, known_keys
-from sase.binding.forbidding import ForbiddingConjuncts
-from sase.binding.iterations import with_conjuncts
-from sase.binding.output import bind_columns, bind_limit, check_default_columns
-from sase.binding.pattern import BoundBranch, BoundPattern, bind_pattern
+from sase.binding.conditions.absent import asked_of_branch, asked_of_match
+from sase.binding.conditions.conditions import bind_condition
+from sase.binding.conditions.conjuncts import (
+    bind_conjuncts,
+    bind_equivalences,
+    known_keys,
+    top_level,
+)
+from sase.binding.conditions.forbidding import ForbiddingConjuncts
+from sase.binding.conditions.iterations import with_conjuncts
+from sase.binding.conditions.output import bind_columns, bind_limit, check_default_columns
+from sase.binding.names.scope import Clause, Problems, Scope
+from sase.binding.pattern.components import BoundBranch, BoundPattern, bind_pattern
+from sase.binding.pattern.window import bind_window, check_negations
 from sase.binding.schema import OPEN, Schema
-from sase.binding.scope import Clause, Problems, Scope
-from sase.binding.window import bind_window, check_negations
 from sase.errors import BindingError, QuerySyntaxError
 from sase.lang import ast
 from sase.lang.ast import StrategyName
 from sase.lang.parser import parse_condition, parse_query
-from sase.nearest import did_you_mean
 from sase.source import Source
 
-# The component that a condition on single events refers to.
+# The only component, when conditions on single events are bound.
 EVENT = BoundComponent(0, "event", named=False, types=None, is_any=True)
 
 
@@ -67,7 +71,7 @@ def bind_text(
 def _confidence(query: ast.Query, pattern: BoundPattern, scope: Scope) -> BoundConfidence | None:
     if query.confidence is None and not scope.schema.is_imprecise:
         return None
-    from sase.binding.imprecise import bind_confidence
+    from sase.binding.pattern.imprecise import bind_confidence
 
     return bind_confidence(query, pattern, scope)
 
@@ -106,7 +110,7 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
     if query.output is None:
         check_default_columns(query, scope, flat)
     if confidence is not None:
-        from sase.binding.imprecise import with_sequences
+        from sase.binding.pattern.imprecise import with_sequences
 
         bound = with_sequences(bound, query)
     return replace(
@@ -120,7 +124,7 @@ def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
 
 
 def _present(pattern: BoundPattern, branch: BoundBranch) -> dict[str, int | None]:
-    """How often each group with `?` occurs in a branch; None if its iterations decide."""
+    """The occurrences of each group with `?` in a branch; None if its iterations decide."""
     open_ = dict.fromkeys(_choices(branch.components))
     names = pattern.choices | _choices(pattern.components)
     return {**{name: int(name in branch.present) for name in names}, **open_}
@@ -246,7 +250,7 @@ def _strategy(strategy: ast.Strategy | None, has_tests: bool, scope: Scope) -> S
     if strategy.name is StrategyName.PARTITION_CONTIGUITY and not has_tests:
         scope.problems.error(
             "no-partition",
-            "partition_contiguity needs an equivalence test: that is what makes the partitions",
+            "partition_contiguity needs an equivalence test, which makes the partitions",
             strategy.span,
             "add one, such as  [id] , or use  strict_contiguity",
         )
@@ -262,7 +266,7 @@ def _check_strategy_variables(strategy: ast.Strategy, scope: Scope) -> None:
         component = scope.component(name.text)
         inside = scope.inside(name.text)
         if component is None and inside is not None:
-            message = f"`{name.text}` is in the group `{inside[0].variable}`, which stands for it"
+            message = f"`{name.text}` is in the group `{inside[0].variable}`, which represents it"
             hint = f"name the group alone:  ({', '.join(positive)})"
             scope.problems.error("strategy-variables", message, name.span, hint)
         elif component is None:
@@ -291,7 +295,7 @@ def _check_partition(window: ast.Window | None, has_tests: bool, scope: Scope) -
     if window is not None and window.per_partition and not has_tests:
         scope.problems.error(
             "no-partition",
-            "EVENTS PER PARTITION needs an equivalence test: that is what makes the partitions",
+            "EVENTS PER PARTITION needs an equivalence test, which makes the partitions",
             window.span,
             "add one, such as  [id] , or count all events with  EVENTS",
         )

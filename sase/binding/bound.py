@@ -4,7 +4,7 @@ These are plain frozen values. Planning reads and rewrites them, and the engine 
 kernels. Components are identified by their index in the pattern, negative ones included.
 """
 
-# long because: it is the one list of what a bound query can say, and the values hold each other.
+# long because: it is the one list of the forms of a bound query, and they refer to each other.
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class Truth(Predicate):
-    """A condition whose value is known."""
+    """A condition with a known value."""
 
     value: bool
 
@@ -295,10 +295,10 @@ class Conjunct:
     """One operand of the flat conjunction in WHERE, and where it is checked.
 
     `component` and `when` are the place of the check: that of its last identifier, or the negative
-    component in a condition on one (P−). `references` are the components that it reads;
-    `quantified` are the series over whose events it ranges. `derived` conjuncts are added by the
-    planner, because they follow from others. If the binding order of a set decides which identifier
-    is last, `checks` has the place for each member mentioned.
+    component in a condition on one (P−). `references` are the components that it reads. It ranges
+    over the events of the `quantified` series. `derived` conjuncts are added by the planner,
+    because they follow from others. If the binding order of a set decides which identifier is last,
+    `checks` has the place for each member mentioned.
     """
 
     condition: Condition
@@ -318,7 +318,7 @@ class IterationConjunct:
 
     It applies to some `iterations`: the first, each, or each but the first. `element` is its place
     in the branch, `when` the event of that element. `references` are the components of the pattern
-    that it reads; `quantified` the other series and groups over whose events it ranges.
+    that it reads. It ranges over the events of the `quantified`: other series and groups.
     """
 
     condition: Condition
@@ -342,7 +342,7 @@ class EquivalenceTest:
     value: Constant | Placeholder | None
     type: DataType
     declared: tuple[bool | None, ...]
-    # For an inferred test whose attributes have different names: the attribute of each component
+    # For an inferred test over attributes with different names: the attribute of each component
     # that takes part, and of each type.
     attributes: tuple[str | None, ...] = ()
     by_type: tuple[tuple[str, str], ...] = ()
@@ -365,7 +365,7 @@ class IterationBranch:
     """One form of an iteration: its elements, numbered within it, and its conjuncts.
 
     `variables` are the numbers of the elements' variables; `present` the variables of its groups
-    with `?`; `negations` its negative sequences, whose `position` counts elements.
+    with `?`; `negations` its negative sequences, with a `position` that counts elements.
     """
 
     elements: tuple[BoundComponent, ...]
@@ -416,7 +416,7 @@ class RepeatedGroup:
 class BoundComponent:
     """A component: the types that it admits, and how many events it binds.
 
-    A repeated group is one component, whose minimum and maximum count iterations. `inside` is the
+    A repeated group is one component; its minimum and maximum count iterations. `inside` is the
     number of the negative group that its sequence belongs to, `set_of` that of its set. `written`
     is the rank of its variable by first occurrence, if that is not its index among the positive
     components. With imprecise time, a series `is_sequence` if every order of its events is a
@@ -533,7 +533,7 @@ class BoundNegation:
 
 @dataclass(frozen=True, slots=True)
 class BoundQuery:
-    """A query whose names, types and rules are checked.
+    """A query with checked names, types and rules.
 
     If the pattern has choices, `branches` are the queries of its branches, and this one has a
     component for each variable. `negations` are the negative sequences. With precise time
@@ -557,12 +557,12 @@ class BoundQuery:
 
     @property
     def positives(self) -> tuple[BoundComponent, ...]:
-        """The components whose events make a match."""
+        """The components that bind the events of a match."""
         return tuple(c for c in self.components if not c.negated)
 
     @property
     def negatives(self) -> tuple[BoundComponent, ...]:
-        """The components whose events forbid a match."""
+        """The components with events that forbid a match."""
         return tuple(c for c in self.components if c.negated)
 
     @property

@@ -8,9 +8,9 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, TypeAlias, TypedDict, TypeVar, cast
 
+from sase.base.files import is_unicode
+from sase.base.texts import did_you_mean
 from sase.errors import PlanError
-from sase.nearest import did_you_mean
-from sase.text_file import is_unicode
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -85,7 +85,7 @@ class InputOptions:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The columns that stay text whatever their values are."""
+        """The columns that stay text, even if all values look like numbers."""
         return _texts_in(self.text)
 
     @property
@@ -127,34 +127,34 @@ def takes_input_options(function: F) -> F:
     return cast(F, checked)
 
 
-def check_name(option: str, given: object, *, may_be_none: bool = True) -> None:
+def check_name(option: str, value: object, *, may_be_none: bool = True) -> None:
     """Refuse a value that is not a column name."""
-    if isinstance(given, str):
-        _check_unicode(option, given)
+    if isinstance(value, str):
+        _check_unicode(option, value)
         return
-    if given is None and may_be_none:
+    if value is None and may_be_none:
         return
     what = "a name as text, or None" if may_be_none else "a name as text"
-    raise PlanError(f"{option}={given!r}: give {what}")
+    raise PlanError(f"{option}={value!r}: give {what}")
 
 
-def _check_times(given: object) -> None:
+def _check_times(value: object) -> None:
     """Refuse anything but one time column or two."""
-    names = given if isinstance(given, tuple) and len(given) == 2 else (given,)
+    names = value if isinstance(value, tuple) and len(value) == 2 else (value,)
     if not all(isinstance(name, str) for name in names):
         raise PlanError(
-            f"time={given!r}: give a name as text, or where time is imprecise the names of two"
+            f"time={value!r}: give a name as text, or where time is imprecise the names of two"
             ' columns, of the earliest and the latest, as in  time=("lo", "hi")'
         )
     _check_unicode("time", *names)
 
 
-def _check_texts(option: str, given: object, what: str) -> None:
-    if not isinstance(given, str | list | tuple) or not all(
-        isinstance(each, str) for each in given
+def _check_texts(option: str, value: object, what: str) -> None:
+    if not isinstance(value, str | list | tuple) or not all(
+        isinstance(each, str) for each in value
     ):
-        raise PlanError(f"{option}={given!r}: give {what}")
-    _check_unicode(option, *_texts_in(given))
+        raise PlanError(f"{option}={value!r}: give {what}")
+    _check_unicode(option, *_texts_in(value))
 
 
 def _check_unicode(option: str, *given: str) -> None:
@@ -166,18 +166,18 @@ def _check_unicode(option: str, *given: str) -> None:
             )
 
 
-def _texts_in(given: Any) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _texts_in(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
-def check_on_bad_row(given: str) -> None:
+def check_on_bad_row(value: str) -> None:
     """Refuse an unknown policy for bad rows."""
-    check_choice("on_bad_row", given, ("error", "quarantine"))
+    check_choice("on_bad_row", value, ("error", "quarantine"))
 
 
-def check_choice(option: str, given: str, known: Sequence[str]) -> None:
+def check_choice(option: str, value: str, known: Sequence[str]) -> None:
     """Refuse a value of an option that is not among the allowed ones."""
-    if given not in known:
-        hint = did_you_mean(str(given), known) or ("",)
+    if value not in known:
+        hint = did_you_mean(str(value), known) or ("",)
         names = " or ".join(f'"{each}"' for each in known)
-        raise PlanError(f"{option}={given!r}: it is {names}; {hint[0]}".removesuffix("; "))
+        raise PlanError(f"{option}={value!r}: it is {names}; {hint[0]}".removesuffix("; "))

@@ -9,44 +9,44 @@ from datetime import timedelta
 from fractions import Fraction
 from typing import NamedTuple, NoReturn, TypeAlias
 
-from sase.binding.folding import INT64_MAX
-from sase.binding.literals import exact
 from sase.binding.schema import Schema
 from sase.binding.types import DataType, Kind
+from sase.binding.values.folding import INT64_MAX
+from sase.binding.values.literals import exact
 from sase.errors import BindingError, PlanError, QuerySyntaxError
 from sase.lang import ast
 from sase.lang.parser import parse_condition
 from sase.lang.units import NANOSECONDS, UNITS, unknown_unit
 from sase.source import Source
 
-# What the values of integer times say that they count, where there are some.
+# Returns a hint that the values of integer times give about their unit, if there are values.
 UnitHint: TypeAlias = Callable[[], str | None]
 
 
 def no_hint() -> None:
-    """Of a schema without events."""
+    """Give no hint: the schema has no events."""
 
 
-def lateness_in(given: object, schema: Schema, hint: UnitHint = no_hint) -> int:
-    """The allowed lateness in raw units of the time column, rounded up where it is not whole."""
+def lateness_in(value: object, schema: Schema, hint: UnitHint = no_hint) -> int:
+    """Return the allowed lateness in raw units of the time column, rounded up."""
     negative = "an event cannot be less than no time late"
-    return duration_in("lateness", given, schema, negative, hint=hint)
+    return duration_in("lateness", value, schema, negative, hint=hint)
 
 
-def with_longest(schema: Schema, given: object, hint: UnitHint = no_hint) -> Schema:
-    """A schema with the length that no interval exceeds; without one as it is."""
-    if given is None:
+def with_longest(schema: Schema, value: object, hint: UnitHint = no_hint) -> Schema:
+    """Return the schema with the greatest length of an interval; unchanged if none is given."""
+    if value is None:
         return schema
     if schema.until is None:
         raise PlanError(
-            f"longest={given!r} is how long an interval may be, and these events have one time,"
+            f"longest={value!r} is how long an interval may be, and these events have one time,"
             f' `{schema.time}`: leave it out, or name two columns, as in  time=("lo", "hi")'
         )
     negative = "no interval is shorter than nothing"
-    whole = duration_in("longest", given, schema, negative, math.floor, hint)
+    whole = duration_in("longest", value, schema, negative, math.floor, hint)
     if schema.longest not in (None, whole):
         raise PlanError(
-            f"longest={given!r} is not what the Schema says, which is longest={schema.longest}:"
+            f"longest={value!r} differs from the Schema, which has longest={schema.longest}:"
             " say it there, and leave it out here"
         )
     return replace(schema, longest=whole)
@@ -54,7 +54,7 @@ def with_longest(schema: Schema, given: object, hint: UnitHint = no_hint) -> Sch
 
 def duration_in(
     option: str,
-    given: object,
+    value: object,
     schema: Schema,
     negative: str,
     rounded: Callable[[Fraction], int] = math.ceil,
@@ -64,7 +64,7 @@ def duration_in(
 
     `negative` is the message that refuses a negative one.
     """
-    reading = _Reading(option, given, negative)
+    reading = _Reading(option, value, negative)
     amount, unit = reading.read()
     if amount < 0:
         reading.refuse_negative()
@@ -73,23 +73,23 @@ def duration_in(
             reading.refuse_unit(schema, hint)
         amount = amount * NANOSECONDS[unit] / schema.nanoseconds
     elif amount:
-        refuse_plain_number(given, schema.time, schema.time_type, option)
+        refuse_plain_number(value, schema.time, schema.time_type, option)
     return min(rounded(amount), INT64_MAX)
 
 
 def refuse_plain_number(
-    given: object, column: str, time: DataType, option: str = "lateness"
+    value: object, column: str, time: DataType, option: str = "lateness"
 ) -> None:
     """Refuse a duration without a unit unless times are integers, and suggest a unit."""
     if time.usual_unit is not None:
         raise PlanError(
-            f"{option}={given!r} counts integer times, and `{column}` is {time.described()}: give a"
-            f' unit, such as  "{given} {time.usual_unit}"'
+            f"{option}={value!r} counts integer times, and `{column}` is {time.described()}: give a"
+            f' unit, such as  "{value} {time.usual_unit}"'
         )
 
 
 class _Reading(NamedTuple):
-    """An option's value, and the message if it is negative."""
+    """The value of an option, and the message for a negative one."""
 
     option: str
     given: object
@@ -137,9 +137,9 @@ class _Reading(NamedTuple):
     def refuse_unit(self, schema: Schema, hint: UnitHint) -> NoReturn:
         if schema.time_type.kind is Kind.INTEGER:
             such = 'such as  time_unit="ms"  (--time-unit ms)'
-            remedy = f"{hint() or f'say what `{schema.time}` counts, {such}'}, or give raw units"
+            remedy = f"{hint() or f'give the unit of `{schema.time}`, {such}'}, or give raw units"
         else:
             remedy = "compile the query with the schema of the events, or give raw units"
         raise PlanError(
-            f"{self.option}={self.given!r} has a unit, and what time counts is not known: {remedy}"
+            f"{self.option}={self.given!r} has a unit, and the unit of time is not known: {remedy}"
         )

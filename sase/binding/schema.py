@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from sase.base.texts import did_you_mean
 from sase.binding.types import INTEGER, STRING, UNKNOWN, DataType, Kind, merged
 from sase.cached_property import cached_property
 from sase.errors import SchemaError
 from sase.lang.units import NANOSECONDS, UNITS
-from sase.nearest import did_you_mean
 
 Attributes = tuple[tuple[str, DataType], ...]
 # A value of `seq`: order by input row instead of a column.
@@ -61,7 +61,7 @@ class Schema:
     _wide: Mapping[str, DataType] | None = field(init=False, repr=False, compare=False)
     _declared: dict[str, Mapping[str, DataType]] = field(init=False, repr=False, compare=False)
     time_type: DataType = field(init=False, repr=False, compare=False)
-    # The columns that every event has, whatever its type declares.
+    # The columns of every event, of any type.
     common: Mapping[str, DataType] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -22,12 +22,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeGuard
 
+from sase.base.files import read_text
+from sase.base.texts import did_you_mean
 from sase.binding.lateness import with_longest
 from sase.binding.schema import Attributes, EventType, Schema
 from sase.binding.types import DataType, Kind
 from sase.errors import BindingError, PlanError, SchemaError
-from sase.nearest import did_you_mean
-from sase.text_file import read_text
 
 _TOP_LEVEL = ("time", "type", "seq", "time_unit", "longest", "types", "columns", "definitions")
 _KINDS = {k.value: k for k in Kind if k not in (Kind.NULL, Kind.UNKNOWN, Kind.OTHER)}

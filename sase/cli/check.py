@@ -1,4 +1,4 @@
-"""`sase check`: report every error of queries, as text for people or as JSON for programs."""
+"""`sase check`: report all errors of queries, as text for people or as JSON for programs."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--type", metavar="COLUMN", help="with files: the type column")
     add_text(parser)
-    parser.add_argument("--time-unit", metavar="UNIT", help="what integer time counts, such as ms")
+    parser.add_argument("--time-unit", metavar="UNIT", help="the unit of integer time, such as ms")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
 
 
 def run(arguments: Namespace) -> int:
-    """Check every query; 2 if one of them is wrong."""
+    """Check every query; return 2 if one of them is wrong."""
     try:
         schema, texts = _schemas(arguments), read_queries(arguments)
     except DataError as problem:
@@ -56,7 +56,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _schemas(arguments: Namespace) -> Schema | dict[str | None, Schema]:
-    """The schema of every input; where some are given by name those of all that there are."""
+    """The schema of every input; for inputs with names, all of their schemas."""
     if not arguments.input:
         return _schema(arguments)
     found: dict[str | None, Schema] = {}
@@ -83,7 +83,7 @@ def _schema(arguments: Namespace) -> Schema:
     ]
     if without_effect:
         raise ArgumentError(
-            f"{without_effect[0]} goes with --events or --input: a schema names its own columns"
+            f"{without_effect[0]} needs --events or --input: a schema names its own columns"
         )
     schema = schema_in(arguments)
     if schema is not None:
@@ -96,10 +96,10 @@ def _schema(arguments: Namespace) -> Schema:
 
 
 def _schema_of_files(arguments: Namespace) -> Schema:
-    """The wide schema of files, from a footer or the first block: no event is read for it."""
+    """The wide schema of files, from a footer or the first block; no event is read."""
     hide_pandas()
     from sase.binding import Schema
-    from sase.engine.columns.data_types import data_type
+    from sase.engine.columns.arrow.data_types import data_type
     from sase.engine.sources import names_found, open_files
     from sase.engine.sources.discovered import check_text_columns
 
@@ -119,8 +119,8 @@ def _schema_of_files(arguments: Namespace) -> Schema:
 
 
 def _diagnostics(text: Text, schema: Schema | dict[str | None, Schema]) -> list[Diagnostic]:
-    """The errors and warnings of every statement, in the order of their places."""
-    from sase.binding.script import check_script
+    """The errors and warnings of every statement, in the order of the text."""
+    from sase.binding.script.script import check_script
 
     try:
         return check_script(text.content, schema, name=text.name)
@@ -145,6 +145,6 @@ def _summarise(found: list[tuple[Text, list[Diagnostic]]]) -> None:
         for severity in ("error", "warning")
         if severity in severities
     ]
-    sys.stdout.flush()  # or the summary could overtake what it sums up
+    sys.stdout.flush()  # or the summary could be printed before the lines
     checked = counted(len(found), "text")
     print(f"{checked} checked: {' and '.join(counts) or 'no problems'}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`sase completion`: a script by which a shell completes commands, options and choices."""
+"""`sase completion`: a shell script that completes commands, options and choices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(arguments: Namespace) -> int:
 
 
 def places() -> Iterator[CompletionPlace]:
-    """Every place of the command line, as the parsers of all commands have it."""
+    """Every place of the command line, read from the parsers of all commands."""
     program = main.program_parser()
     for command in main.COMMANDS:
         import_module(command.module).configure(program.below[command.name])
@@ -62,7 +62,7 @@ def _takes(action: argparse.Action) -> Literal["nothing", "file", "choice", "oth
 
 
 def _choices(parser: CommandParser) -> dict[str, str]:
-    """The words that may come next, and what they are."""
+    """The words that may come next, each with its help."""
     if parser.below:
         return {name: below.description or "" for name, below in parser.below.items()}
     for action in parser.arguments:

@@ -1,4 +1,4 @@
-"""Arguments of commands that look at events: the query, where the events are, what columns mean."""
+"""Arguments of commands that read events: the query, the events, the roles of columns."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sase.base.texts import did_you_mean, to_decimal
 from sase.cli.messages import notify
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import (
@@ -18,8 +19,6 @@ from sase.cli.queries import (
     read_queries,
     refuse_given,
 )
-from sase.digits import to_decimal
-from sase.nearest import did_you_mean
 from sase.printable import printable_json
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from sase.binding.input_options import InputOptions
     from sase.engine.sources.discovered import Discovered
 
-# What may be a parameter in a text: in strings and comments, too, which does no harm.
+# The form of a parameter in a text. It also matches in strings and comments, which does no harm.
 PARAMETER = re.compile(r":([A-Za-z_]\w*)")
 
 
@@ -57,9 +56,9 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
     parser.add_argument(
         "--seq",
         metavar="COLUMN",
-        help="what orders events of the same time: a column, or '#row' for the row in the input",
+        help="the order of events of the same time: a column, or '#row' for the row in the input",
     )
-    parser.add_argument("--time-unit", metavar="UNIT", help="what integer time counts, such as ms")
+    parser.add_argument("--time-unit", metavar="UNIT", help="the unit of integer time, such as ms")
     parser.add_argument(
         "--types",
         metavar="FILE",
@@ -71,7 +70,7 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
         metavar="TEXT",
         action="append",
         default=[],
-        help="a text of CSV that stands for a missing value, such as N/A; may be given often",
+        help="a text of CSV that means a missing value, such as N/A; may be given often",
     )
     add_text(parser)
     parser.add_argument(
@@ -88,12 +87,12 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
 
 
 def add_schema(parser: ArgumentParser, what: str) -> None:
-    """Add the file that says what columns there are."""
+    """Add the file that describes the columns."""
     parser.add_argument("--schema", metavar="FILE", type=Path, help=f"{what}, as TOML or JSON")
 
 
 def schema_in(arguments: Namespace) -> Schema | None:
-    """The schema in a file, if one is given."""
+    """The schema from its file; None without the option."""
     if getattr(arguments, "schema", None) is None:
         return None
     from sase.binding.schema_file import read_schema
@@ -109,12 +108,12 @@ def add_inputs(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         help="an input of a script, which its statements name after FROM; may be given often;"
-        " NAME=PATH,time=COLUMN,time_unit=ms says what holds of it alone",
+        " NAME=PATH,time=COLUMN,time_unit=ms sets options of this input alone",
     )
 
 
 def add_text(parser: ArgumentParser) -> None:
-    """Add the columns that are read as text."""
+    """Add the columns to read as text."""
     parser.add_argument(
         "--text",
         metavar="COLUMN",
@@ -126,7 +125,7 @@ def add_text(parser: ArgumentParser) -> None:
 
 
 def add_on_bad_row(parser: ArgumentParser, *, quarantines: bool = False) -> None:
-    """Add what becomes of bad rows: they are left out, or if it `quarantines` put aside."""
+    """Add the policy for bad rows: leave them out, or if it `quarantines` write them to a file."""
     parser.add_argument(
         "--on-bad-row",
         choices=("error", "quarantine"),
@@ -145,7 +144,7 @@ def add_on_bad_row(parser: ArgumentParser, *, quarantines: bool = False) -> None
 
 
 def add_limits(parser: ArgumentParser, of: str) -> None:
-    """Add what ends something if it takes too long, or too much memory."""
+    """Add the limits of time and memory."""
     parser.add_argument(
         "--timeout", metavar="TIME", help=f"end {of} after such a time: 30 (seconds), 5min"
     )
@@ -155,28 +154,31 @@ def add_limits(parser: ArgumentParser, of: str) -> None:
 
 
 def limit_options(arguments: Namespace) -> dict[str, Any]:
-    """The limits by the keywords of public functions."""
+    """The limits as keywords of public functions."""
     return {"timeout": arguments.timeout, "max_memory": arguments.max_memory}
 
 
 def refuse_limits_unless(runs: bool, option: str, arguments: Namespace) -> None:
-    """Refuse limits of a run where there is none without an option."""
+    """Refuse limits of a run if only an option starts one and it is missing."""
     if not runs:
         limits = limit_options(arguments)
         given = {f"--{name.replace('_', '-')}": limits[name] is not None for name in limits}
-        refuse_given(given, f"what runs nothing without {option}")
+        refuse_given(given, f"a command that runs nothing without {option}")
 
 
 def add_report(parser: ArgumentParser) -> None:
-    """Add what becomes of bad rows, and the form of a report that is printed as a whole."""
+    """Add the policy for bad rows, and the form of a report that is printed as a whole."""
     add_on_bad_row(parser)
     parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="how it is told (default: text)"
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        help="the form of the report (default: text)",
     )
 
 
 def print_report(arguments: Namespace, function: Callable[..., Any], **options: Any) -> int:
-    """Print what a public function says of a query and events; options that are None are left."""
+    """Print the report of a public function on a query and events; leave out options of None."""
     given = {name: value for name, value in options.items() if value is not None}
     query, events = one_query(arguments), discovered(arguments)
     show_report(arguments, function(query, events, **given, **query_options(arguments)))
@@ -192,7 +194,7 @@ def show_report(arguments: Namespace, report: Any) -> None:
 
 
 def one_query(arguments: Namespace) -> str:
-    """The query, of which there is one."""
+    """The query; an error if there are several."""
     texts = read_queries(arguments)
     if len(texts) > 1:
         raise ArgumentError(f"one query is run at a time, and there are {len(texts)} files")
@@ -201,7 +203,7 @@ def one_query(arguments: Namespace) -> str:
 
 
 def _check_parameters(query: str, arguments: Namespace) -> None:
-    """Refuse values of parameters that are given twice, or that nothing asks for."""
+    """Refuse parameters with two values, and parameters that no text uses."""
     given = [_parameter(text)[0] for text in arguments.param]
     if not given:
         return
@@ -221,12 +223,12 @@ def _check_parameters(query: str, arguments: Namespace) -> None:
 
 
 def lateness_of(text: str | None) -> int | str | None:
-    """A number of units of the time column, or words such as 5 seconds."""
+    """Read a lateness: a number of units of the time column, or a text such as 5 seconds."""
     return int(text) if text is not None and text.isdigit() else text
 
 
 def on_bad_row(arguments: Namespace) -> str:
-    """The policy for bad rows: a quarantine if there is a file for it."""
+    """The policy for bad rows; a file for them means a quarantine."""
     given: str | None = getattr(arguments, "on_bad_row", None)
     if getattr(arguments, "quarantine", None) is None:
         return given or "error"
@@ -238,7 +240,7 @@ def on_bad_row(arguments: Namespace) -> str:
 
 
 def discovered(arguments: Namespace, *, judges: bool | None = None) -> Discovered:
-    """Open and describe the events; unless it is said otherwise a quarantine `judges` lines."""
+    """Open and describe the events; by default, a quarantine also `judges` lines."""
     if arguments.events == STANDARD_INPUT:
         raise ArgumentError("--events -: only  sase run  reads events from standard input")
     hide_pandas()
@@ -256,12 +258,12 @@ def discovered(arguments: Namespace, *, judges: bool | None = None) -> Discovere
 
 
 def reading_options(arguments: Namespace) -> dict[str, Any]:
-    """How CSV is read, by the keywords of what opens files."""
+    """The options of reading CSV, as keywords of the functions that open files."""
     return {"null": arguments.null, "text": arguments.text}
 
 
 def options_for(arguments: Namespace, columns: Sequence[str]) -> InputOptions:
-    """The options of an input with these columns; reports the roles that were found by name."""
+    """The options of an input with these columns; report the roles that were found by name."""
     from sase.binding.input_options import InputOptions
     from sase.engine.sources import names_found
 
@@ -289,7 +291,7 @@ def options_for(arguments: Namespace, columns: Sequence[str]) -> InputOptions:
 
 
 def _options_beside(schema: Schema, arguments: Namespace) -> InputOptions:
-    """The options of an input beside its schema, which says itself what columns are."""
+    """The options of an input with a schema, which already describes the columns."""
     from sase.binding.input_options import InputOptions
 
     earliest, until = times_in(arguments)
@@ -307,7 +309,7 @@ def _options_beside(schema: Schema, arguments: Namespace) -> InputOptions:
 
 
 def options_without_events(arguments: Namespace) -> InputOptions:
-    """The options of an input that is not given."""
+    """The options of an input without events."""
     from sase.binding.input_options import InputOptions
 
     earliest, until = times_in(arguments)
@@ -322,7 +324,7 @@ def options_without_events(arguments: Namespace) -> InputOptions:
 
 
 def times_in(arguments: Namespace) -> tuple[str | None, str | None]:
-    """The columns of the earliest and the latest time, as far as they are given."""
+    """The columns of the earliest and the latest time; None for each that is not given."""
     if arguments.time is None or "," not in arguments.time:
         return arguments.time, None
     earliest, _, until = arguments.time.partition(",")
@@ -335,13 +337,13 @@ def times_in(arguments: Namespace) -> tuple[str | None, str | None]:
 
 
 def longest_in(arguments: Namespace) -> int | str | None:
-    """How long an interval may be, in units of the columns or as it is written."""
+    """The greatest length of an interval: a number of units, or the text of a duration."""
     text: str | None = arguments.longest
     return int(text) if text is not None and text.isdecimal() else text
 
 
 def query_options(arguments: Namespace) -> dict[str, Any]:
-    """The parameters and the recipe, by the keywords of public functions."""
+    """The parameters and the recipe, as keywords of public functions."""
     return {"params": dict(map(_parameter, arguments.param)), "plan": arguments.plan}
 
 
@@ -365,8 +367,8 @@ def _types(given: str | None) -> dict[str, Any] | list[str] | None:
     return data
 
 
-def _is_list_of_names(given: object) -> bool:
-    return isinstance(given, list) and all(isinstance(name, str) for name in given)
+def _is_list_of_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def _parameter(text: str) -> tuple[str, object]:

@@ -1,16 +1,16 @@
-"""`sase explain`: the plan of a query, why it is so, what is expected of it, and what it does."""
+"""`sase explain`: the plan of a query, its reasons, estimates and measurements."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from sase.base.files import write_whole
 from sase.cli.event_arguments import (
     add_events,
     add_inputs,
     add_limits,
     add_schema,
-    discovered,
     limit_options,
     one_query,
     options_without_events,
@@ -21,11 +21,17 @@ from sase.cli.event_arguments import (
 from sase.cli.messages import warnings_as_messages
 from sase.cli.output_files import Target, check_unread
 from sase.cli.queries import ArgumentError, refuse_given
-from sase.cli.script_arguments import add_statement, add_strict, events_of_script, is_script
-from sase.cli.spark import ReplayRequest, add_spark, session
-from sase.partial_file import write_whole
+from sase.cli.script_arguments import (
+    GivenProgram,
+    add_statement,
+    add_strict,
+    events_of_script,
+    is_script,
+)
+from sase.cli.spark import SparkRequest, add_spark, session
 
 if TYPE_CHECKING:
+    from sase.engine.sources.discovered import Discovered
     from sase.planning.explain import Explanation
 
 
@@ -37,13 +43,15 @@ def configure(parser: ArgumentParser) -> None:
     add_statement(parser)
     add_strict(parser)
     parser.add_argument(
-        "--analyze", action="store_true", help="run the query, and show what each operator did"
+        "--analyze",
+        action="store_true",
+        help="run the query, and show the figures of each operator",
     )
     parser.add_argument(
         "--pushed",
         metavar="ROWS",
         type=int,
-        help="with --analyze: push the events as a stream, in batches of so many rows",
+        help="with --analyze: push the events as a stream, in batches of ROWS rows",
     )
     parser.add_argument(
         "--verbose",
@@ -68,7 +76,7 @@ def configure(parser: ArgumentParser) -> None:
         "--output",
         choices=("all", "non_overlap", "compressed", "count"),
         default="all",
-        help="the form of the result: what it does, and what a list would cost (default: all)",
+        help="the form of the result: how it is computed, and the cost of a list (default: all)",
     )
     parser.add_argument("--limit", metavar="N", type=int, help="as if the query had this LIMIT")
     add_limits(parser, "the run of --analyze")
@@ -87,14 +95,16 @@ def run(arguments: Namespace) -> int:
             check_unread(Target(option, path), arguments)
     refuse_limits_unless(arguments.analyze, "--analyze", arguments)
     if is_script(arguments):
-        return _explain_script(arguments)
+        _check_script(arguments)
+        _write(_of_script(arguments), arguments.out)
+        return 0
     if arguments.spark:
         return _run_on_spark(arguments)
     refuse_given({"--statement": arguments.statement is not None}, "a single query")
     for option in ("table", "master", "conf", "strategy", "slices"):
         if getattr(arguments, option):
             raise ArgumentError(f"--{option} is for --spark: give that as well")
-    explanation = _explained(arguments)
+    explanation = _of_query(arguments)
     if arguments.save_stats is not None:
         _save(explanation, arguments.save_stats)
     _write(_formatted(explanation, arguments), arguments.out)
@@ -112,8 +122,10 @@ def _formatted(explanation: Explanation, arguments: Namespace) -> str:
     }[arguments.format]()
 
 
-def _explain_script(arguments: Namespace) -> int:
-    """Explain each statement, under its name, or one that is named."""
+def _check_script(arguments: Namespace) -> None:
+    """Refuse options for queries only, unknown statements, and graphs of several statements."""
+    from sase.binding.script.script import StatementGraph
+
     refused = {
         "--spark": arguments.spark,
         f"--output {arguments.output}": arguments.output != "all",
@@ -123,45 +135,7 @@ def _explain_script(arguments: Namespace) -> int:
         "--save-stats": arguments.save_stats is not None,
     }
     refuse_given(refused, "a script")
-    from sase.api.script import Script
-
-    text = one_query(arguments)
-    options = {**query_options(arguments), "strict": arguments.strict}
-    _check_statement(text, arguments)
-    unnamed, streams = events_of_script(arguments)
-    if unnamed is None and streams is None:
-        if arguments.analyze:
-            raise ArgumentError("--analyze runs the script: give it --events or --input")
-        script = Script(text, schema_in(arguments), **options)
-        explanation = script.explain(off=arguments.off)
-    else:
-        if arguments.schema is not None:
-            raise ArgumentError("--schema and --events both give a schema: leave one of them out")
-        explanation = Script(text, **options).explain(
-            unnamed,
-            streams=streams,
-            analyze=arguments.analyze,
-            off=arguments.off,
-            **limit_options(arguments),
-        )
-    if arguments.statement is not None:
-        why = explanation.set_aside.get(arguments.statement)
-        if why is not None:
-            raise ArgumentError(f"--statement {arguments.statement}: it is set aside: {why}")
-        shown = _formatted(explanation[arguments.statement], arguments)
-    elif arguments.format == "json":
-        shown = explanation.to_json()
-    else:
-        shown = explanation.to_text(verbose=arguments.verbose)
-    _write(shown, arguments.out)
-    return 0
-
-
-def _check_statement(text: str, arguments: Namespace) -> None:
-    """Refuse a statement that is not there, and to draw more than one."""
-    from sase.binding.script import StatementGraph
-
-    graph = StatementGraph.of(text)
+    graph = StatementGraph.of(one_query(arguments))
     if arguments.statement is not None:
         graph.chosen(arguments.statement)
     elif arguments.format not in ("text", "json"):
@@ -170,6 +144,52 @@ def _check_statement(text: str, arguments: Namespace) -> None:
             f"--format {arguments.format} draws one statement: name it with  --statement ; "
             f"there are {names}"
         )
+
+
+def _of_script(arguments: Namespace) -> str:
+    """The plan of each statement under its name, or of the named statement."""
+    from sase.api.script import Script
+
+    unnamed, streams = _events(arguments, "script")
+    options = {**query_options(arguments), "strict": arguments.strict}
+    script = Script(one_query(arguments), schema_in(arguments), **options)
+    run = {name: getattr(arguments, name) for name in ("analyze", "off")}
+    explanation = script.explain(unnamed, streams=streams, **run, **limit_options(arguments))
+    if arguments.statement is None:
+        if arguments.format == "json":
+            return explanation.to_json()
+        return explanation.to_text(verbose=arguments.verbose)
+    why = explanation.set_aside.get(arguments.statement)
+    if why is not None:
+        raise ArgumentError(f"--statement {arguments.statement}: it is set aside: {why}")
+    return _formatted(explanation[arguments.statement], arguments)
+
+
+def _of_query(arguments: Namespace) -> Explanation:
+    from sase.api.explain import explain
+
+    events, _ = _events(arguments, "query")
+    names = ("limit", "output", "stats", "off", "analyze", "pushed")
+    options = {name: getattr(arguments, name) for name in names}
+    options |= query_options(arguments) | limit_options(arguments)
+    if events is None:
+        options |= vars(options_without_events(arguments))
+    return explain(one_query(arguments), events, schema=schema_in(arguments), **options)
+
+
+def _events(
+    arguments: Namespace, what: str
+) -> tuple[Discovered | None, dict[str, Discovered] | None]:
+    """The events of the input without a name, and of the inputs with names."""
+    if arguments.events is None and not arguments.input:
+        if arguments.analyze:
+            raise ArgumentError(
+                f"--analyze runs the {what}: give it --events" + " or --input" * (what == "script")
+            )
+        return None, None
+    if arguments.schema is not None:
+        raise ArgumentError("--schema and --events both give a schema: leave one of them out")
+    return events_of_script(arguments)
 
 
 def _write(text: str, path: str | None) -> None:
@@ -189,8 +209,7 @@ def _run_on_spark(arguments: Namespace) -> int:
         "--pushed": arguments.pushed is not None,
     }
     refuse_given(refused, "--spark")
-    output = "structs" if arguments.output == "all" else arguments.output
-    given = ReplayRequest.of(arguments, limit=arguments.limit, output=output)
+    given = SparkRequest(GivenProgram.of(arguments))
     with warnings_as_messages(), session(arguments) as spark:
         from sase.spark.explain import explained
 
@@ -198,29 +217,6 @@ def _run_on_spark(arguments: Namespace) -> int:
         found = explained(replay, analyze=arguments.analyze)
     _write(str(found) if arguments.format == "text" else found.to_json(), arguments.out)
     return 0
-
-
-def _explained(arguments: Namespace) -> Explanation:
-    from sase.api.explain import explain
-
-    text = one_query(arguments)
-    options = query_options(arguments) | {
-        "limit": arguments.limit,
-        "output": arguments.output,
-        "stats": arguments.stats,
-        "off": arguments.off,
-        "analyze": arguments.analyze,
-        "pushed": arguments.pushed,
-        **limit_options(arguments),
-    }
-    if arguments.events is None:
-        if arguments.analyze:
-            raise ArgumentError("--analyze runs the query: give it --events")
-        options |= vars(options_without_events(arguments))
-        return explain(text, schema=schema_in(arguments), **options)
-    if arguments.schema is not None:
-        raise ArgumentError("--schema and --events both give a schema: leave one of them out")
-    return explain(text, discovered(arguments), **options)
 
 
 def _save(explanation: Explanation, path: str) -> None:

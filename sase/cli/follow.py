@@ -1,4 +1,4 @@
-"""`sase run --follow`: the matches in events that are still being written, as they are detected."""
+"""`sase run --follow`: detect matches in events while they are written."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from queue import Empty, SimpleQueue
 from threading import Semaphore, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,26 +23,27 @@ from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError
 from sase.cli.results import LIMITED, Delivery, OutputFiles, json_lines, write_lines
 from sase.cli.script_arguments import GivenProgram, notify_set_aside
-from sase.cli.signals import Ending
+from sase.cli.standard_input import Ending
 
 if TYPE_CHECKING:
-    from sase.api.compiled_query import CompiledQuery
     from sase.api.compiled_script import CompiledScript
     from sase.api.script import ScriptMatcher
     from sase.engine.pipeline.limits import RunGuard
     from sase.engine.report import Report
     from sase.engine.results.matches import Matches
+    from sase.engine.scripts.lone_statement import LoneStatement
     from sase.engine.sources.tail import TailReader
     from sase.errors import BindingError
 
 T = TypeVar("T")
 
-# A signal that comes as a thread begins to wait does not wake it: it looks every so many seconds.
+# A signal does not wake a thread that has just begun to wait, so it wakes up after this number of
+# seconds.
 AWAKE = 0.5
 
 
 def check_followed(path: str) -> None:
-    """Refuse files that do not grow line by line, of which nothing could be told."""
+    """Refuse files that cannot be read line by line while they grow."""
     from sase.engine.sources.discover import COMPRESSIONS
     from sase.engine.sources.formats import format_of_suffix
 
@@ -64,12 +64,12 @@ def check_followed(path: str) -> None:
 
 
 def follow(program: GivenProgram, files: OutputFiles, ending: Ending) -> int:
-    """Run until the input ends, or for ever."""
+    """Run until the input ends; a followed file does not end."""
     hide_pandas()
-    from sase.api.limits import guard_of_calls
+    from sase.api.checks import guard_of_calls
     from sase.engine.sources.tail import TailReader
 
-    guard = guard_of_calls(**limit_options(program.arguments))  # refused before anything is read
+    guard = guard_of_calls(**limit_options(program.arguments))  # before any read
     readers = {
         name: TailReader(own.events, **_tail_options(own)) for name, own in program.inputs.items()
     }
@@ -101,12 +101,12 @@ def follow(program: GivenProgram, files: OutputFiles, ending: Ending) -> int:
         delivery = Delivery(program, files, ending)
         delivery.conclude(counts, f" in {counted(rows, 'row')}", is_endless=True)
         notify_late(late)
-        delivery.put_aside(bad.counts, lambda name, path: None)  # where they are already
+        delivery.put_aside(bad.counts, lambda name, path: None)  # already in their files
     return 0
 
 
 def _tail_options(arguments: Namespace) -> dict[str, Any]:
-    """How lines are followed, by the keywords of what does so."""
+    """The options of following lines, as keywords of the reader."""
     judges = on_bad_row(arguments) == "quarantine"
     times = [name for name in times_in(arguments) if name is not None]
     options = {"judges": judges, "times": times, **reading_options(arguments)}
@@ -114,13 +114,13 @@ def _tail_options(arguments: Namespace) -> dict[str, Any]:
 
 
 class _Warnings:
-    """Tells the warnings of statements that were not told yet."""
+    """Prints each warning of a statement once."""
 
     def __init__(self, program: GivenProgram) -> None:
         self._label, self._told = program.label, set[str]()
 
     def tell(self, reports: Mapping[str, Report]) -> None:
-        """Tell what is new in reports, each by the name of its statement."""
+        """Print the new warnings of reports, each with the name of its statement."""
         labelled = {self._label(name): report.warnings for name, report in reports.items()}
         warnings = [f"{label}{each}" for label, found in labelled.items() for each in found]
         notify_warnings(each for each in warnings if each not in self._told)
@@ -131,7 +131,7 @@ class _Warnings:
 
 
 def _compiled(program: GivenProgram, readers: Mapping[str | None, TailReader]) -> CompiledScript:
-    """The statements for rows of which more is known only later."""
+    """The statements, compiled for rows with columns that may become known only later."""
     from sase.engine.sources.discovered import Discovered
     from sase.errors import BindingError
 
@@ -143,7 +143,7 @@ def _compiled(program: GivenProgram, readers: Mapping[str | None, TailReader]) -
 
     inputs = program.inputs
     names = {name: options_for(inputs[name], rows.schema.names) for name, rows in readers.items()}
-    # What is wrong with a statement is said of the columns as they are.
+    # An error of a statement is reported for the columns as they are.
     try:
         known = compiled({name: rows.schema for name, rows in readers.items()}, {})
     except BindingError as problem:
@@ -163,7 +163,7 @@ def _compiled(program: GivenProgram, readers: Mapping[str | None, TailReader]) -
 
 
 def _expect(rows: TailReader, problem: BindingError) -> None:
-    """Take up columns that the first lines of JSON lack, if nothing else is wrong."""
+    """Expect columns that the first lines of JSON lack, if there is no other error."""
     found = problem.diagnostics
     errors = [each for each in found if each.severity == "error"]
     if not rows.is_open or any(each.code != "unknown-attribute" for each in errors):
@@ -178,61 +178,25 @@ def _expect(rows: TailReader, problem: BindingError) -> None:
 # ---------------------------------------------------------------- events as they come
 
 
-def _opened(script: CompiledScript, guard: RunGuard | None) -> ScriptMatcher | _LoneMatcher:
-    """What events are pushed to: of a lone query its own matcher, which takes less for a push."""
-    if script.lone is not None:
-        return _LoneMatcher(script.graph.statements[0].name, script.lone, guard)
+def _opened(script: CompiledScript, guard: RunGuard | None) -> ScriptMatcher | LoneStatement:
+    """A matcher for the events; a lone query has its own matcher."""
+    if (lone := script.lone) is not None:
+        from sase.engine.pipeline.matcher import Matcher
+        from sase.engine.scripts.lone_statement import LoneStatement
+
+        plan = lone.plan(lone.optimized()).engine
+        return LoneStatement(Matcher(plan, guard=guard), script.graph.statements[0].name)
     from sase.api.script import ScriptMatcher
 
     return ScriptMatcher.opened(script, guard)
 
 
-class _LoneMatcher:
-    """The matcher of a lone query, with the calls of that of several statements."""
-
-    def __init__(self, name: str, query: CompiledQuery, guard: RunGuard | None) -> None:
-        from sase.engine.pipeline.matcher import Matcher
-
-        self._matcher = Matcher(query.plan(query.optimized()).engine, guard=guard)
-        self.statements, self._bad = (name,), None
-
-    def push(self, name: str | None, events: object) -> dict[str, Matches]:
-        """The matches that some more rows complete."""
-        matches = self._matcher.push(events)
-        self._bad = matches.report.quarantined
-        return {self.statements[0]: matches}
-
-    def finish(self) -> dict[str, Matches]:
-        """The matches that become known because no event is to come."""
-        self._bad = None
-        return {self.statements[0]: self._matcher.finish()}
-
-    def take_late(self) -> None:
-        """Forget the late rows."""
-        self._matcher.take_late()
-
-    def take_quarantined(self) -> dict[str | None, Any]:
-        """The bad rows of the last push."""
-        return {None: self._bad}
-
-    @property
-    def reports(self) -> dict[str, Report]:
-        """What there is to say at the end."""
-        told = tuple(self._matcher.news(is_end=True))
-        return {self.statements[0]: replace(self._matcher.report(), warnings=told)}
-
-    @property
-    def input_reports(self) -> dict[str | None, Report]:
-        """How many rows were read, and how many of them were late."""
-        return {None: self._matcher.report()}
-
-
 def _found(
-    matcher: ScriptMatcher | _LoneMatcher,
+    matcher: ScriptMatcher | LoneStatement,
     readers: Mapping[str | None, TailReader],
     warn: Callable[[Mapping[str, Report]], None],
 ) -> Iterator[Mapping[str, Matches]]:
-    """The matches of each push, of which warnings are told; those at the end come with all."""
+    """The matches of each push, with its warnings; the matches at the end come together."""
     from sase.errors import DataError, PlanError, SchemaError
 
     for name, events in batches_of(readers):
@@ -243,21 +207,22 @@ def _found(
         except (PlanError, SchemaError):
             notify(
                 [
-                    f"what columns hold is known of the first lines of {readers[name].name} only:"
+                    f"the types of columns are known from the first lines of"
+                    f" {readers[name].name} only:"
                     " let them have a value in each column that the query names"
                 ]
             )
             raise
         warn({statement: matches.report for statement, matches in found.items()})
         yield found
-        matcher.take_late()  # their number is told, and they would be kept for ever
+        matcher.take_late()  # their number is reported, and they would be kept for ever
     yield matcher.finish()
 
 
 def batches_of(
     readers: Mapping[str | None, Iterable[T]],
 ) -> Iterator[tuple[str | None, T]]:
-    """What comes of some inputs, as it comes; each reads on once what it gave is done with."""
+    """Pass the batches of inputs as they arrive; an input reads on after its batch is done."""
     if len(readers) == 1:
         ((name, rows),) = readers.items()
         yield from ((name, each) for each in rows)
@@ -271,7 +236,7 @@ def batches_of(
                 came.put((name, each))
                 is_done[name].acquire()
             came.put((name, None))
-        except BaseException as problem:  # which is raised where it is waited for
+        except BaseException as problem:  # raised again in the thread that waits
             came.put((name, problem))
 
     for each in readers.items():
@@ -291,13 +256,13 @@ def batches_of(
         is_done[name].release()
 
 
-# ---------------------------------------------------------------- what is written
+# ---------------------------------------------------------------- output
 
 
 class _MatchWriter:
     """Writes matches at once: lines on standard output, or a file.
 
-    Of several statements each line has the name of its own.
+    With several statements, each line has the name of its statement.
     """
 
     def __init__(self, program: GivenProgram) -> None:
@@ -308,7 +273,7 @@ class _MatchWriter:
         self._sink: Any = None
 
     def write(self, name: str, matches: Matches) -> None:
-        """Write them, and let whoever waits for them have them."""
+        """Write matches and flush them, so that a waiting reader receives them."""
         schema, batches = matches.to_batches()
         if self._label(name):
             write_lines(name, schema, batches)
@@ -322,14 +287,14 @@ class _MatchWriter:
             sys.stdout.flush()
 
     def finish(self) -> None:
-        """All is written."""
+        """Close the output after the last match."""
         if self._sink is None and self._schema is not None:
             self._sink = self._opened()
         if self._sink is not None:
             self._sink.close()
 
     def abandon(self) -> None:
-        """Close what was written."""
+        """Close the output after an error."""
         if self._sink is None:
             return
         if self._path is None:
@@ -346,13 +311,13 @@ class _MatchWriter:
 
 
 class _BadRowLines:
-    """Bad rows of a stream as lines of JSON, in a file for each input as they come."""
+    """Writes bad rows of a stream at once as lines of JSON, in a file for each input."""
 
     def __init__(self, paths: Mapping[str | None, str]) -> None:
         self._paths, self.counts = paths, dict[str | None, int]()
 
     def write(self, bad: Mapping[str | None, Any]) -> None:
-        """Write some more rows of some inputs; those of an earlier run are gone then."""
+        """Write more bad rows of inputs; the first ones replace the file of an earlier run."""
         for name, table in bad.items():
             if table is None or not table.num_rows:
                 continue

@@ -1,14 +1,14 @@
-"""`sase format`: lay queries out well, with their comments."""
+"""`sase format`: format queries, with their comments."""
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
 
+from sase.base.files import write_whole
 from sase.cli.messages import print_diagnostics, print_text
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
 from sase.errors import QueryError
-from sase.partial_file import write_whole
 from sase.printable import printable
 
 
@@ -42,7 +42,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _formatted(text: Text) -> str | None:
-    """The text in its layout, or None after saying why it cannot be parsed."""
+    """The formatted text; None, after a message, if it cannot be parsed."""
     from sase.lang.layout import format_text
 
     try:

@@ -1,4 +1,4 @@
-"""`sase generate`: streams of events to try queries on, as CSV or in files."""
+"""`sase generate`: streams of example events, as CSV or in files."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from sase.cli.output_files import (
 )
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError
-from sase.cli.signals import Ending
+from sase.cli.standard_input import Ending
 from sase.errors import SaseError
 
-# Every other option is a parameter of the same name of a generator.
+# Every other option is a parameter of a generator, with the same name.
 OURS = ("stream", "output", "answers")
 BATCH = 2**20  # rows
 
 
 class GeneratedStream(NamedTuple):
-    """A kind of stream: its name, what it is, an example, and what adds its options."""
+    """A kind of stream: its name, its description, an example, and the function for its options."""
 
     name: str
     summary: str
@@ -61,14 +61,14 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Make the stream, write it, and say on standard error how much it was."""
+    """Make the stream, write it, and print its size to standard error."""
     with Ending() as ending:
         try:
             return _generate(arguments, ending)
         except SaseError as problem:
             message = str(problem)
             name, _, rest = message.partition(" ")
-            if name in vars(arguments):  # the generators name their parameters
+            if name in vars(arguments):  # generators use the names of their parameters
                 message = f"{_option(name)} {rest}"
             raise ArgumentError(message) from None
 
@@ -83,7 +83,7 @@ def _generate(arguments: Namespace, ending: Ending) -> int:
     given = {name: value for name, value in vars(arguments).items() if name not in OURS}
     match arguments.stream:
         case "uniform":
-            # The layout that has room for any number of types.
+            # The wide layout has room for any number of types.
             stream = uniform_reader(**given, type_layout="int32")
             _write(stream, arguments.output, "event", ending)
         case "stock":
@@ -99,7 +99,7 @@ def _shop(given: dict[str, Any], output: Path | None, answers: Path | None, endi
     if answers is not None and output is not None and answers.resolve() == output.resolve():
         raise SaseError(f"-o and --answers both name {output}: give each a file of its own")
     shop = retail_events(**given)
-    if answers is not None:  # first, so that a wrong name is said before the events are out
+    if answers is not None:  # first, so that a wrong name is an error before the events are written
         _write(shop.answers().to_reader(), answers, "theft", ending)
     _write(shop.table.to_reader(BATCH), output, "event", ending)
     if answers is None:
@@ -108,13 +108,13 @@ def _shop(given: dict[str, Any], output: Path | None, answers: Path | None, endi
 
 
 def _write(rows: Any, path: Path | None, thing: str, ending: Ending) -> None:
-    """Write an Arrow reader of batches, as CSV if there is no file; say how many things it held."""
+    """Write an Arrow reader of batches, as CSV without a file, and print the number of things."""
     counts: list[int] = []
     start = time.perf_counter()
     if path is None:
         check_standard_output()
         print_rows("csv", rows.schema, rows, wrote=counts.append)
-        sys.stdout.flush()  # or the summary could overtake what it sums up
+        sys.stdout.flush()  # or the summary could be printed before the lines
     else:
         write_file(rows.schema, rows, str(path), ending, give_up=discard, wrote=counts.append)
     seconds = time.perf_counter() - start
@@ -137,7 +137,7 @@ def _stock(parser: ArgumentParser) -> None:
     _add(parser, "symbols", "N", _count, "2", "how many symbols: 1, 2, ...")
     _add(parser, "prices", "N", _count, "1000", "the highest price; after it comes 1")
     _add(parser, "volumes", "N", _count, "1000", "the highest volume")
-    moves = "how often a price goes up by 1, down by 1, or stays"
+    moves = "how often a price rises by 1, falls by 1, or stays"
     _add(parser, "moves", "P,P,P", _shares, "0.7,0.15,0.15", moves)
 
 
@@ -152,7 +152,7 @@ def _retail(parser: ArgumentParser) -> None:
         "--tags",
         choices=("string", "integer"),
         default="string",
-        help="what tags are, such as T000017 or 17; default: string",
+        help="the type of tags: T000017 or 17; default: string",
     )
     parser.add_argument(
         "--answers",
@@ -162,7 +162,7 @@ def _retail(parser: ArgumentParser) -> None:
     )
 
 
-# Examples in help texts are run by the tests.
+# The tests run the examples in help texts.
 STREAMS = (
     GeneratedStream(
         "uniform",
@@ -211,7 +211,7 @@ def _option(parameter: str) -> str:
 
 
 def _count(text: str) -> int:
-    """A whole number, where k stands for thousands and M for millions."""
+    """Read a whole number, with k for thousands and M for millions."""
     digits, factor = text, 1
     for letter, times in ("k", 1_000), ("M", 1_000_000):
         if text.endswith(letter):

@@ -1,12 +1,12 @@
-"""`sase import`: rules of other languages as scripts; what has no equal is an error."""
+"""`sase import`: translate rules of other languages to scripts; the rest is an error."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from sase.base.files import write_whole
 from sase.cli.messages import print_text
 from sase.cli.queries import ArgumentError, read_text
-from sase.partial_file import write_whole
 
 
 def configure(parser: ArgumentParser) -> None:

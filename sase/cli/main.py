@@ -1,4 +1,4 @@
-"""The program `sase`: finds the command, runs it, and turns what happens into an exit status."""
+"""The program `sase`: find the command, run it, and return its exit status."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from importlib import import_module
 from typing import NamedTuple, TextIO
 
 from sase import __version__
-from sase.address_space import is_tight
+from sase.base.limits import is_tight
+from sase.base.texts import nearest
 from sase.cli.pandas_import import HostProcess
 from sase.cli.parser import CommandParser
-from sase.nearest import nearest
 from sase.printable import printable_message
 
 
 class Command(NamedTuple):
     """A command; its module has `configure(parser) -> None` and `run(arguments) -> int`.
 
-    What `run` raises of this package becomes a message and an exit status.
+    Errors of this package in `run` become a message and an exit status.
     """
 
     name: str
@@ -39,18 +39,20 @@ COMMANDS = (
     Command("run", "sase.cli.run", "Find the matches of a query in files of events."),
     Command("replay", "sase.cli.replay", "Find the matches of a query with Spark."),
     Command("explain", "sase.cli.explain", "Show the plan of a query, and why it is so."),
-    Command("plans", "sase.cli.plans", "List the recipes of plans, or compare what they make."),
+    Command("plans", "sase.cli.plans", "List the recipes of plans, or compare their plans."),
     Command("why", "sase.cli.why", "Explain why a query finds no match, or so few."),
     Command("compare", "sase.cli.compare", "Run a pattern under each strategy, side by side."),
     Command("import", "sase.cli.import_rules", "Turn rules of other languages into scripts."),
     Command("generate", "sase.cli.generate", "Make a stream of events to try queries on."),
-    Command("completion", "sase.cli.completion", "Print what makes a shell complete all this."),
+    Command(
+        "completion", "sase.cli.completion", "Print the script by which a shell completes all this."
+    ),
 )
 
-# Exit statuses. An end from outside counts as shells do: 128 and the number of the signal.
+# Exit statuses. If a signal ends the program, its status is 128 plus the number, as in shells.
 FAILED, WRONG, INTERRUPTED, UNREAD, TERMINATED = 1, 2, 130, 141, 143
 
-# So many more objects there may be before Python looks for cycles among them.
+# The number of new objects at which Python collects cyclic garbage.
 YOUNG = 200_000
 NO_OUTPUT = "there is no standard output: it is closed"
 UNLOADED = (
@@ -59,16 +61,16 @@ UNLOADED = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command that the arguments name; the result is the exit status."""
+    """Run the command that the arguments name, and return the exit status."""
     with _outputs():
         return _main(arguments)
 
 
 @contextlib.contextmanager
 def _outputs() -> Iterator[None]:
-    """Stand in for outputs that are closed: writing results fails, and messages go nowhere.
+    """Replace closed outputs: writing results then fails, and messages are dropped.
 
-    `print` of messages would else write them among the results.
+    Without this, `print` of messages could write them among the results.
     """
     with contextlib.ExitStack() as held:
         if sys.stdout is None:
@@ -84,26 +86,26 @@ def _main(arguments: Sequence[str] | None) -> int:
     _write_any_character()
     HostProcess.is_command = arguments is None
     if HostProcess.is_command:
-        # Nearly all objects are code that is loaded and stays, and all go with the process: to look
-        # for cycles among them every few hundred, and at the exit, takes a tenth of the time.
+        # Nearly all objects are loaded code that stays until the process ends. A collection of
+        # cycles after every few hundred objects, and at the exit, takes a tenth of the time.
         gc.set_threshold(YOUNG)
         atexit.register(gc.freeze)
     try:
         try:
             return _run(sys.argv[1:] if arguments is None else arguments)
         finally:
-            # What fails here is still ours to report; at the interpreter's exit it is a traceback.
+            # An error here can still be reported; at the interpreter's exit it is a traceback.
             sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # whoever reads our output, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader of our output, such as `head`, has closed it
         _drop(sys.stdout, sys.stderr)
         return UNREAD
     except MemoryError as error:
         reason = f": {printable_message(str(error))}" if str(error) else ""
         print(f"sase: error: there is not enough memory{reason}", file=sys.stderr)
         return FAILED
-    except (ImportError, SystemError) as error:  # LLVM is at a loss in the midst of compiling
+    except (ImportError, SystemError) as error:  # LLVM fails in this way during compilation
         if not is_tight():
             raise
         print(f"sase: error: {UNLOADED}: {printable_message(str(error))}", file=sys.stderr)
@@ -126,13 +128,13 @@ def _run(arguments: Sequence[str]) -> int:
     if first not in commands:
         program = program_parser()
         if first.startswith("-"):
-            program.parse_args([first])  # leaves with the help, the version, or an error
+            program.parse_args([first])  # exits with the help, the version, or an error
         program.error(f"there is no command {first!r}; {_suggestion(first, commands)}")
     return _run_command(commands[first], rest)
 
 
 def program_parser() -> CommandParser:
-    """The parser of what stands before a command; of the commands it knows the names alone."""
+    """The parser of the arguments before a command; it knows only the names of commands."""
     program = CommandParser(
         prog="sase",  # and not __main__.py
         description="Find event patterns in streams and tables.",
@@ -146,7 +148,7 @@ def program_parser() -> CommandParser:
 
 
 def _run_command(command: Command, arguments: Sequence[str]) -> int:
-    """Run a command: 1 if it fails, 2 if a query or the arguments are wrong."""
+    """Run a command; return 1 if it fails, 2 if a query or the arguments are wrong."""
     module = import_module(command.module)
     parser = CommandParser(prog=f"sase {command.name}", description=command.summary)
     module.configure(parser)
@@ -170,10 +172,10 @@ def _run_command(command: Command, arguments: Sequence[str]) -> int:
 
 
 def _parse(parser: CommandParser, arguments: Sequence[str]) -> tuple[str, Namespace]:
-    """Parse what stands after a command; a choice such as `generate retail` has its own parser."""
+    """Parse the arguments after a command; `generate retail` has a parser for the choice."""
     if parser.below:
         if not arguments or arguments[0].startswith("-"):
-            parser.parse_args(arguments[:1])  # leaves with the help or an error
+            parser.parse_args(arguments[:1])  # exits with the help or an error
         first, *rest = arguments
         if first not in parser.below:
             parser.error(f"there is no {first!r} here; {_suggestion(first, parser.below)}")
@@ -188,8 +190,8 @@ def _parse(parser: CommandParser, arguments: Sequence[str]) -> tuple[str, Namesp
 
 
 def _refuse_bytes(parser: CommandParser, parsed: Namespace) -> None:
-    """Refuse what is not UTF-8 but for paths, which may be of any bytes."""
-    from sase.text_file import is_unicode
+    """Refuse arguments that are not UTF-8, except paths, which may have any bytes."""
+    from sase.base.files import is_unicode
 
     for action in parser.arguments:
         given = getattr(parsed, action.dest, None)
@@ -200,22 +202,22 @@ def _refuse_bytes(parser: CommandParser, parsed: Namespace) -> None:
                 parser.error(f"{name} {text}: this is not UTF-8")
 
 
-def _suggestion(word: str, known: Iterable[str]) -> str:
-    known = list(known)
-    # To a lone letter, such as -z, every other is as near.
-    found = nearest(word, known) if len(word) > 2 else None
-    return f"did you mean {found}?" if found else f"there are: {', '.join(known)}"
+def _suggestion(word: str, names: Iterable[str]) -> str:
+    names = list(names)
+    # For a single letter, such as -z, every other letter is equally near.
+    found = nearest(word, names) if len(word) > 2 else None
+    return f"did you mean {found}?" if found else f"there are: {', '.join(names)}"
 
 
 def _write_any_character() -> None:
-    """Escape what the terminal's encoding lacks (standard error does by itself)."""
+    """Escape characters that the encoding of the terminal lacks, as standard error does."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _drop(*streams: TextIO) -> None:
-    """Lead what these streams still hold to nowhere, where writing it cannot fail again."""
-    # A stream without a descriptor, such as a caller's StringIO, has nothing that could fail.
+    """Discard the buffers of these streams, so that flushing them cannot fail again."""
+    # A stream without a descriptor, such as a caller's StringIO, cannot fail.
     with contextlib.suppress(io.UnsupportedOperation), open(os.devnull, "wb") as nowhere:
         for stream in streams:
             os.dup2(nowhere.fileno(), stream.fileno())

@@ -1,4 +1,4 @@
-"""The files that a command writes: checked before anything is read, then whole or not there."""
+"""The files that a command writes: checked before any read, then written whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sase.base.files import PARTIAL
 from sase.cli.messages import notify
 from sase.cli.queries import STANDARD_INPUT, ArgumentError
-from sase.cli.signals import Ending
-from sase.partial_file import PARTIAL
+from sase.cli.standard_input import Ending
 
 if TYPE_CHECKING:
     from sase.engine.results.sinks import FileSink
 
-# How names begin that are passed over in folders.
+# The prefixes of names that are ignored in folders.
 HIDDEN = (".", "_")
-# Options that name a file which a command reads, beside the events and the queries.
+# Options with a file that a command reads, other than the events and the queries.
 READ = ("types", "stats", "schema")
 
 
 class Target(NamedTuple):
-    """A file that is to be written, and the option that says so."""
+    """A file to write, and the option that names it."""
 
     option: str
     path: str
 
 
 def check_standard_output() -> None:
-    """Refuse a standard output that is closed, before there is something to write."""
+    """Refuse a closed standard output before a search begins."""
     if not sys.stdout.writable():
         raise ArgumentError("there is no standard output: name a file with  -o FILE")
 
 
 def add_csv_safe(parser: ArgumentParser) -> None:
-    """Add how texts are written as CSV that somebody opens in a spreadsheet."""
+    """Add the option to write CSV texts that are safe to open in a spreadsheet."""
     parser.add_argument(
         "--csv-safe",
         action="store_true",
@@ -48,7 +48,7 @@ def add_csv_safe(parser: ArgumentParser) -> None:
 
 
 def check_csv_safe(targets: Sequence[Target], arguments: Namespace) -> None:
-    """Refuse the option where no CSV is written."""
+    """Refuse the option if no CSV is written."""
     is_csv = arguments.out is None and arguments.format == "csv"
     is_csv |= any(target.path.lower().endswith(".csv") for target in targets)
     if arguments.csv_safe and not is_csv:
@@ -56,7 +56,7 @@ def check_csv_safe(targets: Sequence[Target], arguments: Namespace) -> None:
 
 
 def check_target(target: Target) -> None:
-    """Refuse a file whose format is not known, or whose folder is not there."""
+    """Refuse a file of unknown format, or in a folder that does not exist."""
     from sase.engine.results.sinks import writer_for
     from sase.errors import DataError
 
@@ -90,10 +90,10 @@ def check_local(target: Target) -> None:
 
 
 def check_unread(target: Target, arguments: Namespace) -> None:
-    """Refuse what a command reads, and what it would read the next time."""
+    """Refuse a file that the command reads now, or that it would read the next time."""
     option, path = target
     for role, read in _read(arguments):
-        # What is being written has a name of its own, under which there may be something, too.
+        # During writing, the file has another name, and a file of that name may exist, too.
         if any(is_same(name, read) for name in (path, path + PARTIAL)):
             raise ArgumentError(
                 f"{option} {path} would be written over {role} {read}: name another file"
@@ -106,7 +106,7 @@ def check_unread(target: Target, arguments: Namespace) -> None:
 
 
 def _read(arguments: Namespace) -> Iterator[tuple[str, str]]:
-    """The files that a command reads, as far as they are there, and what they are to it."""
+    """The existing files that a command reads, each with its role."""
     if arguments.events is not None and arguments.events != STANDARD_INPUT:
         for path in _files(arguments.events):
             yield "the events in", path
@@ -114,11 +114,11 @@ def _read(arguments: Namespace) -> Iterator[tuple[str, str]]:
         yield "the query in", path
     for name in READ:
         if (given := getattr(arguments, name, None)) is not None:
-            yield f"what --{name} reads,", os.fspath(given)
+            yield f"the file of --{name},", os.fspath(given)
 
 
 def _files(events: str) -> Iterator[str]:
-    """The files that a path of events may mean, and the folder that it may be."""
+    """The files that a path of events may name, and the folder that it may be."""
     if os.path.exists(events):
         yield events
     else:
@@ -129,14 +129,14 @@ def _files(events: str) -> Iterator[str]:
 
 
 def is_same(path: str, other: str) -> bool:
-    """Whether two names are of one file, by whatever spelling or link; or would be."""
+    """Whether two names mean one file, with any spelling or links; it need not exist."""
     if os.path.exists(path) and os.path.exists(other):
         return os.path.samefile(path, other)
     return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _is_among(path: str, events: str) -> bool:
-    """Whether a new file would be among those that a folder or a pattern of events means."""
+    """Whether a new file would be among those that a folder or a pattern of events names."""
     parts = Path(os.path.realpath(path)).parts
     if os.path.isdir(events):
         folder = Path(os.path.realpath(events)).parts
@@ -150,7 +150,7 @@ def _is_among(path: str, events: str) -> bool:
 
 
 def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether the parts of a path are as a pattern says, in which `**` is any number of them."""
+    """Whether the parts of a path match a pattern; `**` matches any number of parts."""
     if not pattern:
         return not parts
     first, *rest = pattern
@@ -163,14 +163,14 @@ def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def abandon(sink: FileSink) -> None:
-    """Close a file that is not finished, and say where it is."""
+    """Close an unfinished file, and print its path."""
     is_valid = sink.abandon()
-    kept = "what was written so far is in" if is_valid else "what was written is not whole:"
+    kept = "the rows written so far are in" if is_valid else "the written file is not whole:"
     notify([f"{kept} {sink.partial}"])
 
 
 def discard(sink: FileSink) -> None:
-    """Remove a file that is not finished."""
+    """Remove an unfinished file."""
     sink.discard()
 
 
@@ -182,7 +182,7 @@ def print_rows(
     safe: bool = False,
     wrote: Callable[[int], object] = lambda rows: None,
 ) -> None:
-    """Write to standard output, and say of each batch how many rows it had."""
+    """Write to standard output; `wrote` receives the number of rows of each batch."""
     from sase.engine.results.sinks import text_writer
 
     out = text_writer(format, sys.stdout.buffer, schema, safe=safe)
@@ -202,7 +202,11 @@ def write_file(
     give_up: Callable[[FileSink], None] = abandon,
     wrote: Callable[[int], object] = lambda rows: None,
 ) -> None:
-    """Write a file, and say of each batch how many rows it had; what ends it comes in between."""
+    """Write a file; signals wait until a batch is written.
+
+    `wrote` receives the number of rows of each batch. If the file is not finished, `give_up`
+    receives it.
+    """
     from sase.engine.results.sinks import FileSink
 
     sink = None

@@ -1,34 +1,34 @@
-"""Keep Arrow from importing pandas, which it does with the first value that it makes.
+"""Prevent Arrow from importing pandas, which it does when it makes its first value.
 
-That takes longer than to search a million events, and no command is given a data frame. In a
-process of others, such as a test, pandas stays as it is.
+The import takes longer than a search over a million events, and no command needs data frames. In a
+process with other code, such as a test, pandas remains available.
 """
 
 from __future__ import annotations
 
 import sys
 
-from sase.address_space import require_addresses
+from sase.base.limits import require_addresses
 
 
 class _Hidden:
-    """A finder for `sys.meta_path` that says that pandas is not installed."""
+    """A finder for `sys.meta_path` that raises an import error for pandas."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
-        """Leave every other module to the finders behind."""
+        """Leave every other module to the next finders."""
         if name == "pandas":
             raise ModuleNotFoundError("pandas is not needed", name=name)
 
 
 class HostProcess:
-    """The process around a command: `is_command` if it runs nothing else."""
+    """The process around a command; `is_command` says that it runs nothing else."""
 
     is_command = False
 
 
 def hide_pandas() -> None:
-    """Have Arrow make its first value as if there was no pandas; later imports find it."""
+    """Make the first value of Arrow while pandas is hidden; later imports find pandas."""
     if not HostProcess.is_command or "pandas" in sys.modules:
         return
     require_addresses()

@@ -1,4 +1,4 @@
-"""The parser of a command: it knows its arguments, and the parsers of the choices below it."""
+"""The parser of a command: it keeps its arguments, and the parsers of the choices below it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from sase.printable import printable_message
 
 
 class CommandParser(ArgumentParser):
-    """An `ArgumentParser` that keeps what was added to it; abbreviations of options are refused."""
+    """An `ArgumentParser` that keeps the arguments added to it; it refuses abbreviated options."""
 
     def __init__(self, **settings: Any) -> None:
         self.arguments: list[Action] = []
         # By name, such as the streams of `sase generate`.
         self.below: dict[str, CommandParser] = {}
-        # What is a clear abbreviation today is ambiguous once there is another option.
+        # An unambiguous abbreviation becomes ambiguous when another option is added.
         super().__init__(**{"allow_abbrev": False, **settings})
 
     def error(self, message: str) -> NoReturn:
-        """Leave with an error; what was given may hold any character."""
+        """Exit with an error; the arguments in it may have any characters."""
         super().error(printable_message(message))
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Print help or an error; that of `argparse` passes over what cannot be written."""
+        """Print help or an error; the method of `argparse` ignores failures of writing."""
         if message:
             (file or sys.stderr).write(message)
 
@@ -36,5 +36,5 @@ class CommandParser(ArgumentParser):
     def add_subparsers(self, **settings: Any) -> Any:
         """Add choices, and keep their parsers."""
         choices = super().add_subparsers(**settings)
-        self.below = choices.choices  # which grows as they are added
+        self.below = choices.choices  # this dict grows as choices are added
         return choices

@@ -1,4 +1,4 @@
-"""`sase plans`: the recipes in a line each, or what they make of a query, side by side."""
+"""`sase plans`: list the recipes, or compare their plans of a query."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def configure(parser: ArgumentParser) -> None:
     """Add the arguments."""
     add_events(parser, required=False)
     parser.add_argument(
-        "--run", action="store_true", help="run every plan, and show what each took and found"
+        "--run", action="store_true", help="run every plan, and show its time and its matches"
     )
     add_limits(parser, "all that --run runs")
     parser.add_argument("--rewrites", action="store_true", help="list the rewrites instead")
 
 
 def run(arguments: Namespace) -> int:
-    """List, or compare."""
+    """List the recipes, or compare their plans."""
     from sase.planning.recipes import read_recipe, recipe_names
     from sase.planning.rewrites import REWRITES
 
@@ -53,7 +53,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _compare(arguments: Namespace, recipes: list[str]) -> None:
-    """The plan of each recipe, those that are alike once, and a table of what they cost."""
+    """Print the plan of each recipe, equal ones once, and a table of their costs."""
     from sase.planning.explain.text import tree
 
     found: dict[str, tuple[Explanation, list[str]]] = {}

@@ -9,30 +9,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from sase.base.files import read_all
 from sase.cli.pandas_import import hide_pandas
 from sase.source import Source
-from sase.text_file import read_all
 
 if TYPE_CHECKING:
     from sase.errors import Diagnostic
 
 BOM = "\ufeff"
-# What stands for standard input, where files are named.
+# The name of standard input in a list of files.
 STANDARD_INPUT = "-"
-# The suffixes of files of queries: formats of events are asked for others alone, which loads Arrow.
+# The suffixes of query files. Only for other suffixes are the formats of events looked up, because
+# that loads Arrow.
 QUERIES = ("", ".sase")
 
 
 class ArgumentError(ValueError):
-    """Arguments of a command that make no sense."""
+    """Invalid arguments of a command."""
 
 
 class Terminated(BaseException):
-    """The process was asked to end, with SIGTERM."""
+    """The process received SIGTERM."""
 
 
 def refuse_given(options: Mapping[str, bool], why: str) -> None:
-    """Refuse the first option that is given, since it does not go with something."""
+    """Refuse the first given option, for this reason."""
     for option, is_given in options.items():
         if is_given:
             raise ArgumentError(f"{option} does not go with {why}: leave it out")
@@ -47,7 +48,7 @@ def named_value(option: str, text: str, form: str = "NAME=VALUE") -> tuple[str, 
 
 
 class Text(NamedTuple):
-    """The text of queries and its name in messages; without a path it came from elsewhere."""
+    """The text of queries and its name in messages; `path` is None if it is not from a file."""
 
     content: str
     name: str
@@ -55,7 +56,7 @@ class Text(NamedTuple):
 
 
 def named_as_read(diagnostics: Iterable[Diagnostic], arguments: Namespace) -> Iterator[Diagnostic]:
-    """Diagnostics that name the file of the text that they are of, or what it came from."""
+    """Diagnostics with the name of the file of their text, or of its other origin."""
     texts: list[Text] = getattr(arguments, "texts", None) or []
     names = {text.content: text.name for text in texts}
     for each in diagnostics:
@@ -64,13 +65,13 @@ def named_as_read(diagnostics: Iterable[Diagnostic], arguments: Namespace) -> It
 
 
 def add_queries(parser: ArgumentParser) -> None:
-    """The arguments that say where queries are."""
+    """Add the arguments that give the queries."""
     parser.add_argument("files", metavar="FILE", nargs="*", help="files with queries; - is stdin")
     parser.add_argument("-q", metavar="TEXT", dest="query", help="the query itself")
 
 
 def read_queries(arguments: Namespace) -> list[Text]:
-    """The texts that the arguments name, read once; an ArgumentError says what is wrong."""
+    """Read the texts that the arguments name, each once; an ArgumentError reports a problem."""
     texts: list[Text] | None = getattr(arguments, "texts", None)
     if texts is None:
         texts = arguments.texts = _texts(arguments)
@@ -94,7 +95,7 @@ def _texts(arguments: Namespace) -> list[Text]:
 
 
 def check_events(arguments: Namespace) -> None:
-    """Refuse a command without the events that it needs, with those that stand among queries."""
+    """Refuse a command without events, and name files of events among the queries."""
     if not getattr(arguments, "needs_events", False) or getattr(arguments, "input", None):
         return
     if arguments.events is None:
@@ -103,7 +104,7 @@ def check_events(arguments: Namespace) -> None:
 
 
 def refuse_events(names: Iterable[str]) -> None:
-    """Refuse files of events that stand where files with queries should."""
+    """Refuse files of events in place of files of queries."""
     for name in filter(_holds_events, names):
         raise ArgumentError(
             f"{name} is a file of events, and a file with queries should stand here: name it with "
@@ -112,7 +113,7 @@ def refuse_events(names: Iterable[str]) -> None:
 
 
 def _holds_events(name: str) -> bool:
-    """Whether the name of a file says that there are events in it."""
+    """Whether the suffix of a file is that of events."""
     if os.path.splitext(name)[1].lower() in QUERIES:
         return False
     hide_pandas()
@@ -122,7 +123,7 @@ def _holds_events(name: str) -> bool:
 
 
 def read_text(name: str) -> Text:
-    """The text of a file, or of standard input; an ArgumentError says why it cannot be read."""
+    """Read the text of a file or of standard input; an ArgumentError says why it is unreadable."""
     try:
         if name == "-":
             if sys.stdin is None:

@@ -1,45 +1,25 @@
-"""`sase replay`: the matches of a program in files or tables, found by Spark."""
+"""`sase replay`: find the matches of a program in files or tables with Spark."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from sase.cli.event_arguments import (
-    add_events,
-    add_inputs,
-    add_limits,
-    add_on_bad_row,
-    on_bad_row,
-    query_options,
-)
-from sase.cli.messages import warnings_as_messages
+from sase.base.files import PARTIAL, PartialFile
+from sase.cli.event_arguments import add_events, add_inputs, add_limits, add_on_bad_row
+from sase.cli.messages import SparkProgress, warnings_as_messages
 from sase.cli.output_files import Target, add_csv_safe, check_unread
-from sase.cli.progress import SparkProgress
-from sase.cli.queries import STANDARD_INPUT, ArgumentError, refuse_given
-from sase.cli.results import SHOWN, Delivery, output_files
-from sase.cli.script_arguments import (
-    FORMS,
-    GivenProgram,
-    add_strict,
-    check_form,
-    discovered_input,
-    is_flat,
-)
-from sase.cli.set_results import print_count, print_set
-from sase.cli.signals import Ending
-from sase.cli.spark import ADDRESS, ReplayRequest, add_spark, session
-from sase.cli.standard_input import check_inputs
-from sase.partial_file import PARTIAL, PartialFile
+from sase.cli.queries import ArgumentError
+from sase.cli.results import SHOWN, Delivery, output_files, print_count, print_set
+from sase.cli.script_arguments import FORMS, GivenProgram, add_strict, check_form
+from sase.cli.spark import ADDRESS, Replayed, SparkRequest, add_spark, session
+from sase.cli.standard_input import Ending, check_inputs
 
 if TYPE_CHECKING:
-    from sase.api.compiled_script import CompiledScript
     from sase.spark.replay import Replay
-    from sase.spark.session import DataFrame, SparkSession
+    from sase.spark.session import DataFrame
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -58,7 +38,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=("table", "csv", "jsonl"),
-        help=f"what goes to standard output: a table of the first {SHOWN}, or all as CSV or JSON"
+        help=f"the form of standard output: a table of the first {SHOWN}, or all as CSV or JSON"
         " lines (default: table)",
     )
     parser.add_argument(
@@ -85,7 +65,7 @@ def run(arguments: Namespace) -> int:
         check_form(program)
         folder = _folder_of(program)
         files = output_files(program, is_written_by_tasks=folder is not None)
-        request = (_QueryRequest if program.graph.is_lone else _ScriptRequest)(program)
+        request = SparkRequest(program)
         delivery = Delivery(program, files, ending)
         with (
             warnings_as_messages(),
@@ -113,112 +93,11 @@ def run(arguments: Namespace) -> int:
         return 0
 
 
-# ---------------------------------------------------------------- what is replayed
-
-
-class _Replayed(NamedTuple):
-    """DataFrames of matches by statement, and of bad rows by input; of a lone query its replay."""
-
-    matches: Mapping[str, DataFrame]
-    bad_rows: Mapping[str | None, DataFrame]
-    replay: Replay | None = None
-
-
-class _QueryRequest:
-    """A lone query, which is checked as far as that can be without Spark."""
-
-    def __init__(self, program: GivenProgram) -> None:
-        from sase.errors import QueryError
-
-        arguments, graph = program.arguments, program.graph
-        (statement,) = graph.statements
-        self._name, self._on_bad_row = statement.name, on_bad_row(arguments)
-        try:
-            self._request = ReplayRequest.of(
-                program.inputs[statement.sources[0]],
-                statement.text,
-                limit=arguments.limit,
-                on_bad_row=self._on_bad_row,
-                output="structs" if arguments.output == "all" else arguments.output,
-                flat=is_flat(arguments),
-            )
-        except QueryError as problem:
-            raise graph.in_script(problem) from None
-
-    @property
-    def rows(self) -> int | None:
-        """The number of rows, where footers say it."""
-        return self._request.rows
-
-    def replayed(self, spark: SparkSession) -> _Replayed:
-        """The query over the events."""
-        replay = self._request.replay(spark)
-        bad = dict[str | None, Any]()
-        if self._on_bad_row == "quarantine":
-            bad[None] = replay.bad_rows
-        return _Replayed({self._name: replay.matches}, bad, replay)
-
-
-class _ScriptRequest:
-    """Several statements, or one over several inputs, of which Spark takes fewer options."""
-
-    def __init__(self, program: GivenProgram) -> None:
-        arguments = self._arguments = program.arguments
-        given = {
-            f"--output {arguments.output}": arguments.output != "all",
-            "--limit": arguments.limit is not None,
-            "--strategy": arguments.strategy is not None,
-            "--slices": arguments.slices is not None,
-            "--stats": arguments.stats is not None,
-            "--table": arguments.table is not None,
-            "--timeout": arguments.timeout is not None,
-            "--max-memory": arguments.max_memory is not None,
-        }
-        refuse_given(given, "a script on Spark")
-        for each in program.inputs.values():
-            if each.events is None:
-                raise ArgumentError("there are no events: name their files with  --events PATH")
-            if each.events == STANDARD_INPUT:
-                raise ArgumentError("--events -: only  sase run  reads events from standard input")
-            # Workers are not where we are, so paths must not depend on that.
-            each.events = os.path.abspath(each.events)
-        inputs = program.inputs.items()
-        # A bad statement fails here, and not when Spark is up.
-        self._script: CompiledScript = program.compiled(
-            {name: discovered_input(name, each, judges=False) for name, each in inputs}
-        )
-
-    @property
-    def rows(self) -> int | None:
-        """The number of rows, where footers say it of all inputs."""
-        known = [each.rows for each in self._script.sources.values()]
-        return None if None in known else sum(filter(None, known))
-
-    def replayed(self, spark: SparkSession) -> _Replayed:
-        """The statements over DataFrames of the files."""
-        from sase.spark.files import frame_of
-        from sase.spark.script import script
-
-        frames: dict[str | None, DataFrame] = {}
-        options: dict[str, Any] = {"strict": self._arguments.strict}
-        for name, source in self._script.bound.sources.items():
-            assert source.files is not None
-            frames[name] = frame_of(spark, source.files, *self._script.columns_read(name))
-            # Of files which tasks read, the columns are known here.
-            bad = on_bad_row(self._arguments)
-            own = replace(source.names, null=(), text=(), on_bad_row=bad)
-            for option, value in vars(own).items():
-                options.setdefault(option, {})[name] = value
-        text = self._script.graph.source.text
-        found = script(text, frames, **query_options(self._arguments), **options)
-        return _Replayed(found, found.bad_rows)
-
-
 # ---------------------------------------------------------------- outputs
 
 
 def _folder_of(program: GivenProgram) -> str | None:
-    """The new folder that tasks write Parquet to, if the name of a file ends with a slash."""
+    """The new folder for Parquet files of tasks, if the output ends with a slash."""
     out: str | None = program.arguments.out
     if out is None or not out.endswith("/") or len(program.names) > 1:
         return None
@@ -230,17 +109,17 @@ def _folder_of(program: GivenProgram) -> str | None:
     return out
 
 
-def _write_folder(found: DataFrame, folder: str) -> int:
-    """Tasks write Parquet themselves: into a folder that has its name once all is there."""
+def _write_folder(results: DataFrame, folder: str) -> int:
+    """Let tasks write Parquet into a folder; it gets its name once all files are complete."""
     name = folder.rstrip("/")
-    if ADDRESS in folder:  # where Spark has its own rule: a file _SUCCESS says that all is there
-        found.write.mode("error").parquet(name)
-        return _count_written(found, name)
+    if ADDRESS in folder:  # Spark's own rule holds: a file _SUCCESS marks the end
+        results.write.mode("error").parquet(name)
+        return _count_written(results, name)
     partial = os.path.abspath(name) + PARTIAL
     lock = PartialFile(partial, suffix=".lock")
     try:
-        found.write.mode("overwrite").parquet(partial)
-        count = _count_written(found, partial)
+        results.write.mode("overwrite").parquet(partial)
+        count = _count_written(results, partial)
         os.replace(partial, name)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
@@ -250,37 +129,37 @@ def _write_folder(found: DataFrame, folder: str) -> int:
     return count
 
 
-def _count_written(found: DataFrame, folder: str) -> int:
-    return found.sparkSession.read.schema(found.schema).parquet(folder).count()
+def _count_written(results: DataFrame, folder: str) -> int:
+    return results.sparkSession.read.schema(results.schema).parquet(folder).count()
 
 
 def _deliver_form(
     replay: Replay, folder: str | None, delivery: Delivery, program: GivenProgram
 ) -> int:
-    """The number of matches, or a summary of all and their collapsed form; how many there are."""
+    """Print the number of matches or a summary, write a collapsed form, and return the number."""
     if program.arguments.output == "count":
         count = replay.count()
         print_count(count, program.arguments.format)
         return count
     path = delivery.path(program.names[0])
 
-    def write(found: DataFrame) -> None:
+    def write(results: DataFrame) -> None:
         if folder is not None:
-            _write_folder(found, folder)
+            _write_folder(results, folder)
         elif path is not None:
-            _write(found, path, delivery)
+            _write(results, path, delivery)
 
     return print_set(replay, write)
 
 
 def _deliver(
-    replayed: _Replayed, delivery: Delivery, program: GivenProgram, progress: SparkProgress
+    replayed: Replayed, delivery: Delivery, program: GivenProgram, progress: SparkProgress
 ) -> dict[str, int]:
-    """All matches to files or to standard output; how many each statement has."""
+    """Write all matches to files or to standard output; return their numbers by statement."""
     from sase.spark.result_schema import batches_of, in_order, schema_of
 
     matches, counts = dict(replayed.matches), dict[str, int]()
-    if len(matches) == 1:  # else jobs of several statements keep what they find
+    if len(matches) == 1:  # otherwise, jobs of several statements keep their results
         matches = {name: df.persist() for name, df in matches.items()}
     for name, df in matches.items():
         counts[name] = df.count()

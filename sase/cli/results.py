@@ -1,4 +1,4 @@
-"""Deliver what the statements of a program find, and tell what there is to say beside it."""
+"""Deliver the results of a program's statements: matches, counts, and compressed sets."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import io
 import json
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
+from sase.base.texts import digits, grouped, number_of
 from sase.cli.messages import counted, notify, notify_late, notify_warnings
 from sase.cli.output_files import (
     Target,
@@ -24,30 +26,130 @@ from sase.cli.output_files import (
 )
 from sase.cli.queries import ArgumentError
 from sase.cli.script_arguments import GivenProgram
-from sase.cli.signals import Ending
+from sase.cli.standard_input import Ending
+from sase.printable import printable
 
 if TYPE_CHECKING:
+    from sase.api.compiled_query import CompiledQuery
     from sase.engine.report import Report
+    from sase.engine.set_results import CompressedMatches
+    from sase.spark.replay import Replay
+    from sase.spark.session import DataFrame
 
-# Of a table so many matches.
+
+# ---------------------------------------------------------------- set results
+
+SAMPLES = 3
+
+
+def deliver_form(
+    compiled: CompiledQuery, arguments: Namespace, settings: dict[str, Any], ending: Ending
+) -> tuple[int, Report]:
+    """Print the number of matches or a summary of the set; return the number and the report.
+
+    The collapsed form of the set is written to a file.
+    """
+    from sase.api import set_results
+
+    if arguments.output == "count":
+        total = set_results.counted(compiled, **settings)
+        print_count(total, arguments.format)
+        return int(total), total.report
+
+    found = set_results.compressed(compiled, **settings)
+    count = found.count()
+    table = found.to_arrow()
+    print("\n".join(_summary(found, count, table)))
+    if arguments.out is not None:
+        safe = arguments.csv_safe
+        write_file(table.schema, table.to_batches(), arguments.out, ending, safe=safe)
+        notify([f"the collapsed form: {counted(table.num_rows, 'row')} in {arguments.out}"])
+    return count, found.report
+
+
+def print_count(count: int, format: str | None) -> None:
+    """Print a number of any size; as JSON if the format is `jsonl`."""
+    print(f'{{"count": {digits(count)}}}' if format == "jsonl" else digits(count))
+
+
+def _summary(found: CompressedMatches, count: int, table: Any) -> list[str]:
+    lines = [f"{counted(count, 'match')}, {counted(table.num_rows, 'final event')}"]
+    if not count:
+        return lines
+    counts = [number_of(str(each)) for each in table["count"].to_pylist()]
+    largest = max(range(len(counts)), key=counts.__getitem__)
+    last = table.slice(largest, 1).to_pylist()[0]
+    lines.append(
+        f"{most_end(last, counts[largest])}, of "
+        + " and ".join(f"{len(rows):,} {printable(name)}" for name, rows in last["rows"].items())
+    )
+    lines.append(f"{SAMPLES} of them by chance, as input rows:")
+    matches = found.sample(SAMPLES).rows.to_pylist()
+    return lines + [
+        "  " + "  ".join(f"{printable(name)} {_rows(rows)}" for name, rows in match.items())
+        for match in matches
+    ]
+
+
+def most_end(last: dict[str, Any], count: int) -> str:
+    """The final event of most matches, from a row of the collapsed form, and their number."""
+    of = ", ".join(f"{name} {value}" for name, value in last.get("key", {}).items())
+    return printable(f"most end at {last['ts_end']}{f' of {of}' if of else ''}: {grouped(count)}")
+
+
+def _rows(rows: int | list[int] | None) -> str:
+    """Rows of the input, shortened if there are more than eight."""
+    if not isinstance(rows, list):
+        return "–" if rows is None else f"{rows}"
+    shown = [str(row) for row in rows]
+    if len(shown) > 8:
+        shown = [*shown[:4], "…", *shown[-3:]]
+    return f"[{' '.join(shown)}]"
+
+
+# ---------------------------------------------------------------- on Spark
+
+
+def print_set(replay: Replay, write: Callable[[DataFrame], object]) -> int:
+    """Print a summary of all matches as a set, write the collapsed form, return the number."""
+    from sase.spark.result_schema import batches_of
+
+    found = replay.compressed.persist()  # it is used twice, for the summary and the file
+    rows, total, most = 0, 0, None
+    for batch in batches_of(found.drop("events")):
+        for end in batch.to_pylist():
+            end["count"] = number_of(end["count"])
+            rows, total = rows + 1, total + end["count"]
+            if most is None or end["count"] > most["count"]:
+                most = end
+    print(f"{counted(total, 'match')}, {counted(rows, 'final event')}")
+    if most is not None:
+        print(most_end(most, most["count"]))
+    write(found.orderBy("ts_end"))
+    return total
+
+
+# ---------------------------------------------------------------- results
+
+# The number of matches in a table.
 SHOWN = 20
-# The suffix of files in folders by --format, and what the input of --events is called among them.
+# The suffix of files in folders by --format, and the file name for the input of --events.
 SUFFIXES, UNNAMED = {"csv": ".csv", "jsonl": ".jsonl"}, "events"
 
 N = TypeVar("N")
 
 
 class OutputFiles(NamedTuple):
-    """The files of matches by statement, and of bad rows by input or statement over several.
+    """The files of matches by statement, and of bad rows by input or joining statement.
 
-    Each is the file that an option names, or where there may be several in the folder it names.
+    An option names the file, or the folder of the files if there may be several.
     """
 
     matches: Mapping[str, str]
     bad_rows: Mapping[str | None, str]
 
     def make_folders(self) -> None:
-        """Make the folders that files of several names are in."""
+        """Make the folders of all files."""
         for path in (*self.matches.values(), *self.bad_rows.values()):
             os.makedirs(os.path.dirname(path) or os.curdir, exist_ok=True)
 
@@ -55,10 +157,10 @@ class OutputFiles(NamedTuple):
 def output_files(
     program: GivenProgram, *, bad_suffix: str | None = None, is_written_by_tasks: bool = False
 ) -> OutputFiles:
-    """The files that `run` and `replay` are to write, or an error if one of them cannot be.
+    """The files that `run` and `replay` write; an error if one of them cannot be written.
 
-    None is in place of what is read. Bad rows are in a format of their own if there is a suffix for
-    them. A folder that tasks of Spark write is checked elsewhere.
+    A file that the command reads is refused. Bad rows have their own format if `bad_suffix` is
+    given. A folder that tasks of Spark write is checked elsewhere.
     """
     arguments, names = program.arguments, program.names
     suffix = SUFFIXES.get(arguments.format, ".parquet")
@@ -95,9 +197,9 @@ def output_files(
 
 
 def _is_file(program: GivenProgram, target: Target) -> bool:
-    """Whether a target is the only file; a script of one statement has a folder without a suffix.
+    """Whether a target is a single file; a script of one statement may write to a folder, too.
 
-    It may be one of many scripts, which are run alike.
+    A name without a suffix is such a folder. It lets many scripts be run in the same way.
     """
     from sase.lang.parser import is_script
 
@@ -106,7 +208,7 @@ def _is_file(program: GivenProgram, target: Target) -> bool:
 
 
 def _called(program: GivenProgram) -> dict[str, str | None]:
-    """What may have bad rows, inputs and statements over others, by the name of its file."""
+    """The inputs, and the statements on other streams, that may have bad rows, by file name."""
     inputs = program.inputs
     having = [*inputs]
     having += [
@@ -114,13 +216,13 @@ def _called(program: GivenProgram) -> dict[str, str | None]:
     ]
     if None in having and UNNAMED in having:
         raise ArgumentError(
-            f"--quarantine: {UNNAMED} is the file for --events: call what is named so otherwise"
+            f"--quarantine: {UNNAMED} is the file for --events: choose another name"
         )
     return {UNNAMED if name is None else name: name for name in having}
 
 
 def _files_in(folder: Target, each_has: str, named: Mapping[str, N], suffix: str) -> dict[N, str]:
-    """A file for each name in a folder, which is made later."""
+    """A file for each name, in a folder that is made later."""
     option, path = folder
     check_local(folder)
     if os.path.exists(path) and not os.path.isdir(path):
@@ -131,7 +233,7 @@ def _files_in(folder: Target, each_has: str, named: Mapping[str, N], suffix: str
 
 
 def _check_apart(out: Target, bad: Target, kind: str) -> None:
-    """Refuse matches and bad rows in one place."""
+    """Refuse the same place for matches and bad rows."""
     if out.path is not None and bad.path is not None and is_same(out.path, bad.path):
         raise ArgumentError(
             f"{out.option} and {bad.option} both name {bad.path}: give each a {kind} of its own"
@@ -139,9 +241,9 @@ def _check_apart(out: Target, bad: Target, kind: str) -> None:
 
 
 class Delivery:
-    """Results of statements: a table, lines or a file for each, with its name if there are others.
+    """Writes results of statements: a table, lines or a file for each, named if there are several.
 
-    Only its name tells lines of statements apart, which have columns of their own.
+    Lines of several statements have different columns, so each line has the name of its statement.
     """
 
     def __init__(self, program: GivenProgram, files: OutputFiles, ending: Ending) -> None:
@@ -150,7 +252,7 @@ class Delivery:
         self._shown = 0
 
     def path(self, name: str) -> str | None:
-        """The file of a statement, if there is one."""
+        """The file of a statement, or None."""
         return self._files.matches.get(name)
 
     def write(
@@ -178,7 +280,7 @@ class Delivery:
             print_rows(format, schema, batches, safe=self._safe, wrote=wrote)
 
     def print_table(self, name: str, count: int, first: Any, type_column: str | None) -> None:
-        """Print the `first` ones of so many matches, a table of Arrow, for people to read."""
+        """Print the `first` of `count` matches, from an Arrow table, for people."""
         label = self._program.label(name)
         if label:
             print("\n" * bool(self._shown) + f"{label}{counted(count, 'match')}")
@@ -194,11 +296,11 @@ class Delivery:
     def put_aside(
         self, counts: Mapping[str | None, int], write: Callable[[str | None, str], None]
     ) -> None:
-        """Report the number of bad rows by input, and `write` those of each to its file.
+        """Report the number of bad rows by input; `write` writes those of each to its file.
 
-        Of an earlier run no file is left where this one has no bad row.
+        The file of an earlier run is removed if this run has no bad row.
         """
-        sys.stdout.flush()  # or what is told could overtake what it is about
+        sys.stdout.flush()  # or the messages could be printed before the results
         paths = self._files.bad_rows
         target = "FILE" if self._program.graph.is_lone else "FOLDER"
         for name in {**paths, **counts}:
@@ -214,7 +316,7 @@ class Delivery:
                 notify([f"{of}no row was bad: {path} of an earlier run is removed"])
 
     def tell(self, reports: Mapping[str, Report]) -> None:
-        """Tell the warnings and notes of statements."""
+        """Print the warnings and notes of statements."""
         for name, report in reports.items():
             label = self._program.label(name)
             notify_warnings(f"{label}{warning}" for warning in report.warnings)
@@ -226,7 +328,7 @@ class Delivery:
     def conclude(
         self, counts: Mapping[str, int], of: str, aside: int = 0, *, is_endless: bool = False
     ) -> None:
-        """Sum up how many matches there are `of` how much, and where they are once all is there."""
+        """Print the numbers of matches, `of` the input, and their files if these are complete."""
         total = counted(sum(counts.values()), "match")
         if len(self._program.names) == 1:
             out = self.path(self._program.names[0]) or self._program.arguments.out

@@ -1,4 +1,4 @@
-"""`sase run`: the matches of a program in files of events, on the terminal or in files."""
+"""`sase run`: find the matches of a program in files of events, for the terminal or files."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from sase.cli.event_arguments import (
     limit_options,
 )
 from sase.cli.follow import check_followed, follow
-from sase.cli.messages import counted, notify, warnings_as_messages
+from sase.cli.messages import Progress, counted, notify, warnings_as_messages
 from sase.cli.output_files import add_csv_safe
-from sase.cli.progress import Progress
 from sase.cli.queries import Terminated, refuse_given
-from sase.cli.results import SHOWN, Delivery, OutputFiles, output_files
+from sase.cli.results import SHOWN, Delivery, OutputFiles, deliver_form, output_files
 from sase.cli.script_arguments import (
     FORMS,
     GivenProgram,
@@ -31,9 +30,7 @@ from sase.cli.script_arguments import (
     discovered_input,
     notify_set_aside,
 )
-from sase.cli.set_results import deliver_form
-from sase.cli.signals import Ending
-from sase.cli.standard_input import check_inputs, events_in_a_file
+from sase.cli.standard_input import Ending, check_inputs, events_in_a_file
 
 if TYPE_CHECKING:
     from sase.api.compiled_script import CompiledScript
@@ -42,7 +39,7 @@ if TYPE_CHECKING:
     from sase.engine.results.matches import Matches
     from sase.engine.sources.discovered import Discovered
 
-FEW = 1_000_000  # rows of which a rate says little
+FEW = 1_000_000  # below this number of rows, a rate says little
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -61,7 +58,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=("table", "csv", "jsonl"),
-        help=f"what goes to standard output: a table of the first {SHOWN}, or all as CSV or JSON"
+        help=f"the form of standard output: a table of the first {SHOWN}, or all as CSV or JSON"
         " lines (default: table, with --follow jsonl)",
     )
     parser.add_argument(
@@ -84,7 +81,7 @@ def configure(parser: ArgumentParser) -> None:
         " which with -o FILE is written as a row for each final event; or their number alone"
         " (default: all)",
     )
-    parser.add_argument("--limit", metavar="N", type=int, help="stop after so many matches")
+    parser.add_argument("--limit", metavar="N", type=int, help="stop after N matches")
     parser.add_argument("--max-matches", metavar="N", type=int, help="fail if there are more")
     add_limits(parser, "the run, or with --follow a step of it,")
     parser.add_argument("--threads", metavar="N", type=int, help="default: as many as pay")
@@ -93,7 +90,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Run the program over files, or over events as they come."""
+    """Run the program over files, or over a followed stream."""
     from sase.api.checks import check_bounds, check_output
 
     with Ending() as ending:
@@ -114,7 +111,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _check(program: GivenProgram) -> None:
-    """Refuse options that do not go with what the program is, or with what has no end."""
+    """Refuse options that do not fit the kind of program or an endless input."""
     arguments = program.arguments
     if not program.graph.is_lone:
         given = {
@@ -122,8 +119,6 @@ def _check(program: GivenProgram) -> None:
             "--stats": arguments.stats is not None,
         }
         refuse_given(given, "a script")
-        threads = {"--threads": arguments.threads is not None}
-        refuse_given(threads, "a script, whose statements one thread takes through the events")
     check_form(program)
     if not arguments.follow:
         return
@@ -135,7 +130,7 @@ def _check(program: GivenProgram) -> None:
     }
     refuse_given(given, "--follow, which has no end")
     by_lines = {"--schema": arguments.schema is not None}
-    refuse_given(by_lines, "--follow, where the first lines say what columns hold")
+    refuse_given(by_lines, "--follow, where the first lines decide the types of columns")
     if not program.graph.is_lone:
         folder = {"-o": arguments.out is not None}
         refuse_given(folder, "--follow of a script, which writes lines of JSON")
@@ -144,7 +139,7 @@ def _check(program: GivenProgram) -> None:
 
 
 def _run(program: GivenProgram, files: OutputFiles, ending: Ending) -> None:
-    from sase.api.limits import bound, guard_of, limits_of
+    from sase.api.checks import bound, guard_of, limits_of
     from sase.engine.pipeline.limits import working
 
     guard = guard_of(limits_of(**limit_options(program.arguments)), perf_counter_ns)
@@ -165,7 +160,7 @@ def _run(program: GivenProgram, files: OutputFiles, ending: Ending) -> None:
 
 
 class _FileRun:
-    """A run over files that are all there is: what it found, and what there is to tell of it."""
+    """A run over complete files, with its results and reports."""
 
     def __init__(self, program: GivenProgram, delivery: Delivery, progress: Progress) -> None:
         self._program, self._delivery, self._progress = program, delivery, progress
@@ -181,14 +176,16 @@ class _FileRun:
         guard: RunGuard | None,
         ending: Ending,
     ) -> None:
-        """Search, and deliver what is found of each statement in the form that is asked for."""
+        """Search, and write the matches of each statement in the chosen form."""
         from sase.api.execution import run as run_query
         from sase.engine.pipeline.limits import UNLIMITED
 
         progress, arguments = self._progress, self._program.arguments
         if (lone := script.lone) is None:
             most = arguments.max_matches
-            found = script.found(given, guard, most, progress.watch, self._take_bad)
+            found = script.found(
+                given, guard, most, progress.watch, self._take_bad, threads=arguments.threads
+            )
             for name, matches in found.items():
                 self._deliver(name, matches)
             return
@@ -202,14 +199,14 @@ class _FileRun:
             watch = partial(setattr, progress, "rows")
             self._deliver(name, run_query(lone, guard=guard, watch=watch, **settings))
         self._take_bad({None: self._reports[name].quarantined})
-        self._bad_rows[None] = self._reports[name].bad  # which may be bad by several columns
+        self._bad_rows[None] = self._reports[name].bad  # each row once
 
     def _take_bad(self, bad: Mapping[str | None, Any]) -> None:
         self._bad.update(bad)
         self._bad_rows.update({name: len(rows) for name, rows in bad.items() if rows})
 
     def _deliver(self, name: str, matches: Matches) -> None:
-        """Write or print what is found of a statement, which may be searched for meanwhile."""
+        """Write or print the matches of a statement; the search may still run."""
         progress, path = self._progress, self._delivery.path(name)
         before = progress.matches
         if path is not None:
@@ -246,7 +243,7 @@ class _FileRun:
         self._delivery.print_table(name, count, table, type)
 
     def conclude(self, aside: int) -> None:
-        """Tell what there is to say of the run, and of nothing found what explains that."""
+        """Print the messages of the run; without any match, name the command that explains this."""
         progress, bad = self._progress, self._bad
 
         def write(name: str | None, path: str) -> None:
@@ -256,7 +253,12 @@ class _FileRun:
         self._delivery.tell(self._reports)
         is_single, limit = len(self._program.names) == 1, self._program.arguments.limit
         if is_single and limit != 0 and not any(self._counts.values()):
-            notify(["sase why  with the same query and events says what stopped the matches"])
+            notify(
+                [
+                    "sase why  with the same query and events names the causes that stopped the"
+                    " matches"
+                ]
+            )
         rows, seconds = progress.rows, progress.seconds
         if self._program.graph.is_lone:
             (rows,) = (report.rows for report in self._reports.values())

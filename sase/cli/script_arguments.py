@@ -1,4 +1,4 @@
-"""The program that a command is given: its statements, and its inputs that have names."""
+"""The program of a command: its statements, and its inputs with names."""
 
 from __future__ import annotations
 
@@ -9,71 +9,59 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sase.base.texts import did_you_mean
 from sase.cli.event_arguments import discovered, lateness_of, one_query, query_options
 from sase.cli.messages import notify_warnings
 from sase.cli.queries import STANDARD_INPUT, ArgumentError, named_value
 from sase.errors import SchemaError
-from sase.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from sase.api.compiled_script import CompiledScript
-    from sase.binding.script import StatementGraph
+    from sase.binding.script.script import StatementGraph
     from sase.engine.sources.discovered import Discovered
 
 # The forms of results that list no matches.
 FORMS = ("compressed", "count")
-# One of these is in every script.
-_SIGNS = re.compile(r";|create|from", re.IGNORECASE)
-# What an input may have that differs from the others; imprecise time has two columns.
+# The options that may differ by input; the time has two columns if it is imprecise.
 _OPTIONS = ("time", "type", "seq", "time_unit", "types", "longest")
 _OWN = re.compile(rf"(.*),({'|'.join(_OPTIONS)})=((?<=,time=)[^,]*,[^,=]*|[^,]*)", re.DOTALL)
 _OTHER = re.compile(r".*,(\w+)=[^,]*", re.DOTALL)
 
 
 def add_statement(parser: ArgumentParser) -> None:
-    """Add which statement of a script is meant."""
+    """Add the choice of a statement of a script."""
     parser.add_argument(
         "--statement", metavar="NAME", help="of a script: the stream or query_N to be explained"
     )
 
 
 def add_strict(parser: ArgumentParser) -> None:
-    """Add that each statement of a script must fit the events."""
+    """Add the option to refuse a script if a statement does not fit the events."""
     parser.add_argument(
         "--strict",
         action="store_true",
-        help="of a script: refuse it where a statement names what the events lack, which is set"
-        " aside otherwise",
+        help="of a script: refuse it if a statement names types or attributes that the events"
+        " lack; otherwise the statement is set aside",
     )
 
 
 def notify_set_aside(script: CompiledScript) -> None:
-    """Tell which statements do not run, and why."""
+    """Report the statements that do not run, and why."""
     notify_warnings(f"{name} is set aside: {why}" for name, why in script.reasons.items())
 
 
 def is_script(arguments: Namespace) -> bool:
-    """Whether the text has several statements, or names streams."""
-    if arguments.input:
-        return True
-    try:
-        text = one_query(arguments)
-    except ArgumentError:
-        return False  # which is said behind what is wrong with other arguments
-    if _SIGNS.search(text) is None:
-        return False
-    from sase.errors import QueryError
-    from sase.lang.parser import parse_script
+    """Whether there are inputs with names, several statements, or streams."""
+    from sase.lang.parser import is_script
 
     try:
-        first, *others = parse_script(text).statements
-    except QueryError:
-        return False  # which is said as of any query
-    return bool(others) or first.stream is not None or bool(first.query.sources)
+        return bool(arguments.input) or is_script(one_query(arguments))
+    except ArgumentError:
+        return False  # this error is reported after those of other arguments
 
 
 def named_inputs(arguments: Namespace) -> dict[str | None, Namespace]:
-    """The arguments for each input, by its name; None is the one of --events."""
+    """The arguments of each input, by its name; None is the input of --events."""
     found: dict[str | None, Namespace] = {} if arguments.events is None else {None: arguments}
     for text in arguments.input:
         name, path = named_value("--input", text, "NAME=PATH")
@@ -105,12 +93,12 @@ class GivenProgram:
 
     @classmethod
     def of(cls, arguments: Namespace) -> GivenProgram:
-        """The statements and inputs that the arguments name; no event is read for it."""
-        from sase.binding.script import StatementGraph
+        """The statements and inputs that the arguments name; no event is read."""
+        from sase.binding.script.script import StatementGraph
 
         text, inputs = one_query(arguments), named_inputs(arguments) or {None: arguments}
         graph = StatementGraph.of(text, inputs)
-        if arguments.limit is not None:  # it must be known of whose matches
+        if arguments.limit is not None:  # it applies to one statement only
             written = f"LIMIT {arguments.limit}"
             graph.only_result(
                 f"leave --limit out, and write  {written}  in the statements it is for"
@@ -123,13 +111,13 @@ class GivenProgram:
         return [each.name for each in self.graph.statements]
 
     def label(self, name: str) -> str:
-        """What begins a message about a statement: nothing, if there is no other."""
+        """The prefix of a message about a statement; empty if it is the only one."""
         return f"{name}: " if len(self.graph.statements) > 1 else ""
 
     def compiled(
         self, given: Mapping[str | None, Discovered], aside: Collection[str] = ()
     ) -> CompiledScript:
-        """The statements over the inputs, but for those that are set aside."""
+        """The statements over the inputs, without those that are set aside."""
         from sase.api.compiled_script import CompiledScript
 
         arguments = self.arguments
@@ -148,7 +136,7 @@ class GivenProgram:
 
 
 def check_form(program: GivenProgram) -> None:
-    """Refuse options that a form has no use for, and a form that statements cannot share."""
+    """Refuse options that a form does not use, and a form that statements cannot share."""
     arguments = program.arguments
     form, format = arguments.output, arguments.format
     if format == "csv" and arguments.out is None and len(program.names) > 1:
@@ -171,7 +159,7 @@ def check_form(program: GivenProgram) -> None:
 
 
 def is_flat(arguments: Namespace) -> bool:
-    """Whether matches are written as CSV, where the attributes of events are columns."""
+    """Whether matches are written as CSV, in which attributes of events are columns."""
     if arguments.output in FORMS:
         return False
     if arguments.out is None:
@@ -182,7 +170,7 @@ def is_flat(arguments: Namespace) -> bool:
 def events_of_script(
     arguments: Namespace,
 ) -> tuple[Discovered | None, dict[str, Discovered] | None]:
-    """The events of the input without a name, and of those that have one."""
+    """The events of the input without a name, and of the inputs with names."""
     found = {name: discovered_input(name, e) for name, e in named_inputs(arguments).items()}
     unnamed = found.pop(None, None)
     return unnamed, {str(name): each for name, each in found.items()} or None
@@ -191,11 +179,11 @@ def events_of_script(
 def discovered_input(
     name: str | None, arguments: Namespace, *, judges: bool | None = None
 ) -> Discovered:
-    """The events of an input, which errors name, as several may lack the same."""
+    """The events of an input; an error names the input, as several may have it."""
     try:
         return discovered(arguments, judges=judges)
     except (ArgumentError, SchemaError) as problem:
         if name is None:
             raise
-        how = f"what holds of this input alone is told by  --input {name}=PATH,time=COLUMN"
+        how = f"set options of this input alone by  --input {name}=PATH,time=COLUMN"
         raise type(problem)(f"--input {name}: {problem}; {how}") from problem

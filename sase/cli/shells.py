@@ -1,4 +1,4 @@
-"""The scripts by which bash, zsh and fish complete a command line, from its places."""
+"""The scripts with which bash, zsh and fish complete a command line, made from its places."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 
 class Option(NamedTuple):
-    """An option: its names, what it does, and what comes after it."""
+    """An option: its names, its help, and the kind of its value."""
 
     names: tuple[str, ...]
     help: str
@@ -17,7 +17,7 @@ class Option(NamedTuple):
 
 
 class CompletionPlace(NamedTuple):
-    """A place of the command line: the words that lead to it, and what may follow them."""
+    """A place of the command line: the words that lead to it, and the words that may follow."""
 
     words: tuple[str, ...]
     options: tuple[Option, ...]
@@ -42,7 +42,7 @@ _sase() {
             *) next=; break ;;
         esac
     done
-    # A choice is the next word after its place, and nothing stands before it.
+    # A choice is the next word after its place, and no option is before it.
     [[ $next ]] && before=
     case "$place/$before/$word" in
 %(known)s
@@ -55,14 +55,14 @@ complete -o default -F _sase sase
 
 
 def bash(places: list[CompletionPlace]) -> str:
-    """One function that knows, for each place, what may follow."""
+    """One function with the words that may follow at each place."""
     reached = [quote(" ".join(("sase", *place.words))) for place in places if place.words]
     lines = [f"        {pattern}) known={quote(known)} ;;" for pattern, known in _known(places)]
     return BASH % {"places": " | ".join(reached), "known": "\n".join(lines)}
 
 
 def _known(places: list[CompletionPlace]) -> Iterator[tuple[str, str]]:
-    """Patterns of place/word before/word, the first that fits counts, and the words to offer."""
+    """Patterns of place/previous word/word, with words to offer; the first match counts."""
     for place in places:
         here = " ".join(("sase", *place.words))
         for option in place.options:
@@ -90,7 +90,7 @@ fi
 
 
 def zsh(places: list[CompletionPlace]) -> str:
-    """A function for each place, which calls that of the place below."""
+    """A function for each place, which calls the function of the next place."""
     return ZSH % {"functions": "\n".join(map(_zsh_function, places))}
 
 
@@ -153,12 +153,12 @@ end
 
 
 def fish(places: list[CompletionPlace]) -> str:
-    """A line for each thing that can be completed."""
+    """One line for each completion."""
     return FISH % {"completions": "\n".join(line for place in places for line in _fish(place))}
 
 
 def _fish(place: CompletionPlace) -> Iterator[str]:
-    # A place with places below ends where the next word begins.
+    # A place with places below it ends where the next word begins.
     within = "at" if any(place.choices.values()) else "after"
     if not place.takes_files:
         yield _fish_line(within, place, "-f")

@@ -1,4 +1,4 @@
-"""Sessions and sources of commands on Spark."""
+"""Spark sessions and sources of events for commands."""
 
 from __future__ import annotations
 
@@ -9,25 +9,21 @@ import sys
 import tempfile
 import threading
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sase.cli.event_arguments import (
-    discovered,
-    limit_options,
-    one_query,
-    options_for,
-    query_options,
-)
+from sase.cli.event_arguments import limit_options, on_bad_row, options_for, query_options
 from sase.cli.messages import notify, notify_warnings
-from sase.cli.queries import STANDARD_INPUT, ArgumentError, named_value
+from sase.cli.queries import STANDARD_INPUT, ArgumentError, named_value, refuse_given
+from sase.cli.script_arguments import GivenProgram, discovered_input, is_flat
 
 if TYPE_CHECKING:
-    from sase.api.compiled_query import CompiledQuery
-    from sase.engine.sources import Files
+    from sase.api.compiled_script import CompiledScript
+    from sase.binding.input_options import InputOptions
+    from sase.lang.ast import Query
     from sase.spark.replay import Replay
     from sase.spark.session import DataFrame, SparkSession
 
@@ -36,7 +32,7 @@ STRATEGIES = ("key", "slice", "key_and_slice", "files", "one_task")
 
 
 def add_spark(parser: ArgumentParser) -> None:
-    """The arguments that say where Spark is, and how it cuts the events."""
+    """Add the arguments for the Spark session and the slices of events."""
     parser.add_argument(
         "--table", metavar="NAME", help="a table that Spark knows, or a view, instead of --events"
     )
@@ -64,122 +60,154 @@ def add_spark(parser: ArgumentParser) -> None:
     )
 
 
-@dataclass
-class ReplayRequest:
-    """A query and where its events are; it is `known` unless Spark alone can read them."""
+class Replayed(NamedTuple):
+    """DataFrames of matches by statement, and of bad rows by input; a lone query's replay."""
 
-    arguments: Namespace
-    query: str
-    options: dict[str, Any]
-    known: CompiledQuery | None = None
+    matches: Mapping[str, DataFrame]
+    bad_rows: Mapping[str | None, DataFrame]
+    replay: Replay | None = None
 
-    @classmethod
-    def of(cls, arguments: Namespace, query: str | None = None, **options: Any) -> ReplayRequest:
-        """Check the arguments as far as that can be without Spark; they may have the query."""
-        if (arguments.events is None) == (arguments.table is None):
-            raise ArgumentError("give the events once: with --events PATH, or with --table NAME")
-        if arguments.events == STANDARD_INPUT:
-            raise ArgumentError("--events -: only  sase run  reads events from standard input")
-        from sase.api.limits import limits_of
 
+class SparkRequest:
+    """A program and the places of its events, checked as far as possible without Spark."""
+
+    def __init__(self, program: GivenProgram) -> None:
+        from sase.api.checks import limits_of
+
+        arguments = program.arguments
+        self._program, self._script = program, None
+        self._is_lone = program.graph.is_lone
+        if not self._is_lone:
+            _refuse_of_several(arguments)
+        for own in program.inputs.values():
+            if self._is_lone and (own.events is None) == (own.table is None):
+                raise ArgumentError(
+                    "give the events once: with --events PATH, or with --table NAME"
+                )
+            if own.table is None and own.events is None:
+                raise ArgumentError("there are no events: name their files with  --events PATH")
+            if own.events == STANDARD_INPUT:
+                raise ArgumentError("--events -: only  sase run  reads events from standard input")
         conf_of(arguments)
         limits_of(**limit_options(arguments))
-        given = cls(arguments, one_query(arguments) if query is None else query, options)
-        if arguments.events is not None and ADDRESS not in arguments.events:
-            given._open()
-        else:
-            given._check_order(ordering_of(given.query, **options))
-        options |= {"strategy": arguments.strategy, "slices": slices_of(arguments.slices)}
-        options |= limit_options(arguments)
-        return given
+        self._slices = slices_of(arguments.slices)
+        if self._is_lone and (self._own.events is None or ADDRESS in self._own.events):
+            (statement,) = program.graph.statements
+            self._check_order(ordering_of(statement.tree, arguments.output, arguments.limit))
+        else:  # a bad statement fails here, before Spark starts
+            self._script = self._compiled()
 
-    def _open(self) -> None:
-        from sase.api.compiled_query import compile_query
+    @property
+    def _own(self) -> Namespace:
+        """The arguments of the input of a lone query."""
+        return self._program.inputs[self._program.graph.inputs[0]]
+
+    def _compiled(self) -> CompiledScript:
+        """The statements compiled for the files, which have known columns without Spark."""
         from sase.engine.pipeline.batch import text_warnings
 
-        # Workers are not where we are, so paths must not depend on that.
-        self.arguments.events = os.path.abspath(self.arguments.events)
-        source = discovered(self.arguments, judges=False)
-        output = self.options.get("output")
-        # A bad query fails here, and not when Spark is up.
-        self.known = compile_query(
-            self.query,
-            source,
-            limit=self.options.get("limit"),
-            output=output if output == "non_overlap" else "all",
-            flat=self.options.get("flat", False),
-            **query_options(self.arguments),
-        )
-        if self.files is not None:
-            notify_warnings(text_warnings(self.known.unoptimized, self.files))
-        # Of files which tasks read, the columns are known here.
-        names = replace(source.names, null=(), text=())
-        self.options |= query_options(self.arguments) | vars(names)
-        if output == "compressed":
-            from sase.spark.replay import check_set
+        inputs = self._program.inputs.items()
+        for _, own in inputs:
+            # Workers have other working directories, so paths must be absolute.
+            own.events = os.path.abspath(own.events)
+        given = {name: discovered_input(name, own, judges=False) for name, own in inputs}
+        script = self._program.compiled(given)
+        if (lone := script.lone) is not None:
+            assert lone.source.files is not None
+            notify_warnings(text_warnings(lone.unoptimized, lone.source.files))
+            if self._program.arguments.output == "compressed":
+                from sase.spark.replay import check_set
 
-            check_set(self.known)
-        self._check_order(self.known.unoptimized.ordering)
+                check_set(lone)
+            self._check_order(lone.unoptimized.ordering)
+        return script
 
     def _check_order(self, why: str) -> None:
-        """Refuse a query that depends on what nothing says, and that for a reason."""
+        """Refuse a query that depends on the order of rows without `seq`; `why` is the reason."""
         from sase.binding.schema import ROW_ORDER
 
-        if self.arguments.seq == ROW_ORDER:
+        if self._own.seq == ROW_ORDER:
             raise ArgumentError(
                 f"--seq '{ROW_ORDER}': the rows that Spark reads have no order: name the column of"
                 " integers that orders simultaneous events with  --seq COLUMN"
             )
-        if why and self.arguments.seq is None:
+        if why and self._own.seq is None:
             raise ArgumentError(
                 f"{why}, and the rows that Spark reads have no order: name the column of integers"
                 " that orders simultaneous events with  --seq COLUMN"
             )
 
-    def frame(self, spark: SparkSession) -> DataFrame:
-        """The events."""
-        if self.files is not None and self.known is not None:
-            from sase.spark.files import frame_of
-
-            reading = self.known.reading
-            return frame_of(spark, self.files, reading.named, reading.scan.columns is None)
-        table = self.arguments.table
-        df = spark.read.parquet(self.arguments.events) if table is None else spark.table(table)
-        self.options |= query_options(self.arguments)
-        self.options |= vars(options_for(self.arguments, df.columns))
-        return df
-
-    def replay(self, spark: SparkSession) -> Replay:
-        """The query over the events."""
-        from sase.spark import replay
-
-        df = self.frame(spark)
-        return replay(self.query, df, stats=self.arguments.stats, **self.options)
-
-    @property
-    def files(self) -> Files | None:
-        """The files, unless Spark alone can read them."""
-        return None if self.known is None else self.known.source.files
-
     @property
     def rows(self) -> int | None:
-        """The number of rows, where footers say it."""
-        return None if self.files is None else self.files.rows()
+        """The number of rows, if the footers of all inputs have it."""
+        sources = {} if self._script is None else self._script.bound.sources
+        known = [each.rows for each in sources.values()]
+        return None if None in known or not known else sum(filter(None, known))
+
+    def replay(self, spark: SparkSession) -> Replay:
+        """The lone query over its events."""
+        from sase.spark import replay
+
+        arguments, (statement,) = self._program.arguments, self._program.graph.statements
+        ((df, names),) = self._frames(spark).values()
+        output = "structs" if arguments.output == "all" else arguments.output
+        options = {name: getattr(arguments, name) for name in ("limit", "stats", "strategy")}
+        options |= {"output": output, "flat": is_flat(arguments), "slices": self._slices}
+        options |= query_options(arguments) | limit_options(arguments) | vars(names)
+        return replay(statement.text, df, **options)
+
+    def replayed(self, spark: SparkSession) -> Replayed:
+        """The statements over the events."""
+        arguments = self._program.arguments
+        if self._is_lone:
+            replay, bad = self.replay(spark), dict[str | None, Any]()
+            if on_bad_row(arguments) == "quarantine":
+                bad[None] = replay.bad_rows
+            return Replayed({self._program.names[0]: replay.matches}, bad, replay)
+        from sase.spark.script import script
+
+        frames, options = dict[str | None, Any](), dict[str, Any]()
+        for each, (df, names) in self._frames(spark).items():
+            frames[each] = df
+            for option, value in vars(names).items():
+                options.setdefault(option, {})[each] = value
+        options |= {"strict": arguments.strict, **query_options(arguments)}
+        found = script(self._program.graph.source.text, frames, **options)
+        return Replayed(found, found.bad_rows)
+
+    def _frames(self, spark: SparkSession) -> dict[str | None, tuple[DataFrame, InputOptions]]:
+        """The events of each input, and the options of its columns."""
+        if self._script is None:
+            own = self._own
+            df = spark.read.parquet(own.events) if own.table is None else spark.table(own.table)
+            return {None: (df, options_for(own, df.columns))}
+        from sase.spark.reading.files import frame_of
+
+        found: dict[str | None, tuple[DataFrame, InputOptions]] = {}
+        for name, source in self._script.bound.sources.items():
+            assert source.files is not None
+            df = frame_of(spark, source.files, *self._script.columns_read(name))
+            found[name] = df, replace(source.names, null=(), text=())
+        return found
 
 
-def ordering_of(
-    text: str, *, output: str = "structs", limit: int | None = None, **rest: Any
-) -> str:
-    """The reason why a query depends on the order of simultaneous events, by its text alone."""
+def _refuse_of_several(arguments: Namespace) -> None:
+    """Refuse options that only a lone query has on Spark."""
+    names = ("limit", "strategy", "slices", "stats", "table", "timeout", "max_memory")
+    given = {f"--output {arguments.output}": arguments.output != "all"}
+    given |= {f"--{e.replace('_', '-')}": getattr(arguments, e) is not None for e in names}
+    refuse_given(given, "a script on Spark")
+
+
+def ordering_of(query: Query, output: str, limit: int | None) -> str:
+    """Why a query depends on the order of simultaneous events, from its text alone; else empty."""
     from sase.lang.ast import Integer, StrategyName
-    from sase.lang.parser import parse_query
 
-    query = parse_query(text)
     if query.window is not None and query.window.events:
         return "a window in EVENTS counts them one by one"
     strategy = StrategyName.SKIP_TILL_ANY_MATCH if query.strategy is None else query.strategy.name
     if strategy is not StrategyName.SKIP_TILL_ANY_MATCH:
-        return f"what {strategy.value} takes goes by the order of events"
+        return f"the events that {strategy.value} takes depend on their order"
     if output == "non_overlap":
         return "non_overlap takes the first of matches in the order of events"
     if limit or (isinstance(query.limit, Integer) and query.limit.value and limit is None):
@@ -188,12 +216,12 @@ def ordering_of(
 
 
 def conf_of(arguments: Namespace) -> dict[str, str]:
-    """The settings of Spark that are given."""
+    """The settings of Spark from the arguments."""
     return dict(named_value("--conf", text, "KEY=VALUE") for text in arguments.conf)
 
 
 def slices_of(text: str | None) -> int | list[int | datetime] | None:
-    """A number of parts, or the times between slices."""
+    """The number of slices, or the times between slices."""
     if text is None:
         return None
     if text.isdigit():
@@ -212,9 +240,9 @@ def _time(text: str) -> int | datetime:
 
 @contextmanager
 def session(arguments: Namespace) -> Iterator[SparkSession]:
-    """A session that is stopped at the end, or the one of the program that calls us."""
-    from sase.spark.errors import translated_errors
+    """A new session that is stopped at the end, or the active session of the calling program."""
     from sase.spark.session import active_session
+    from sase.spark.tasks.errors import translated_errors
 
     active = active_session()
     session = _started(arguments) if active is None else nullcontext(active)
@@ -222,28 +250,28 @@ def session(arguments: Namespace) -> Iterator[SparkSession]:
         try:
             yield spark
         except BaseException:
-            _in_own_thread(spark.interruptAll)  # with Ctrl-C, jobs still run
+            _in_own_thread(spark.interruptAll)  # after Ctrl-C, jobs still run
             raise
 
 
 @contextmanager
 def _started(arguments: Namespace) -> Iterator[SparkSession]:
-    """A session of our own; what Spark logs is kept in a file if Spark gives up."""
-    from sase.spark.errors import is_of_spark
+    """A new session; if Spark fails, its log file is kept."""
     from sase.spark.session import local_session
+    from sase.spark.tasks.errors import is_of_spark
 
     if sys.stderr.isatty():
         notify([f"starting Spark at {arguments.master or MASTER}"])
     handle, log = tempfile.mkstemp(prefix="sase-spark-", suffix=".log")
     os.close(handle)
     keeps = False
-    # py4j too logs an interrupt with all its traceback.
+    # py4j also logs an interrupt with its whole traceback.
     handler = logging.FileHandler(log)
     logging.getLogger().addHandler(handler)
     try:
         ending = signal.getsignal(signal.SIGINT)
         spark = local_session(arguments.master or MASTER, conf_of(arguments), log)
-        signal.signal(signal.SIGINT, ending)  # Spark has put its own there
+        signal.signal(signal.SIGINT, ending)  # Spark has replaced the handler
         try:
             yield spark
         finally:
@@ -255,7 +283,7 @@ def _started(arguments: Namespace) -> Iterator[SparkSession]:
         logging.getLogger().removeHandler(handler)
         handler.close()
         if keeps:
-            notify([f"what Spark logged is in {log}"])
+            notify([f"the log of Spark is in {log}"])
         else:
             os.unlink(log)
 
@@ -263,8 +291,8 @@ def _started(arguments: Namespace) -> Iterator[SparkSession]:
 def _in_own_thread(call: Callable[[], object]) -> None:
     """Call Spark from another thread, which has its own connection to Java.
 
-    That of a thread which was interrupted while it waited has the answer still to come. By now
-    Spark may have ended by itself, of which there is nothing to tell.
+    The connection of an interrupted thread still waits for an answer. Spark may have ended by now,
+    so errors are ignored.
     """
 
     def try_it() -> None:

@@ -1,4 +1,4 @@
-"""`sase why`: what stops a query from finding a match, or more of them."""
+"""`sase why`: explain why a query finds no match, or few matches."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def configure(parser: ArgumentParser) -> None:
         "--most", metavar="N", type=int, help="partial matches counted (default: 5,000,000)"
     )
     parser.add_argument(
-        "--seconds", metavar="S", type=float, help="what the counting may take (default: 10)"
+        "--seconds", metavar="S", type=float, help="the time that counting may take (default: 10)"
     )
     add_limits(parser, "all of it")
     add_report(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Explain the query, or a statement of a script: the one named, or the only result."""
+    """Explain the query, or a statement of a script: the named one, or the only result."""
     from sase.api.why_not import why
-    from sase.binding.script import StatementGraph
+    from sase.binding.script.script import StatementGraph
 
     text, statement = one_query(arguments), arguments.statement
     refuse_given({"--statement": bool(statement) and not is_script(arguments)}, "a single query")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -19,14 +19,18 @@ from sase.binding.bound import (
     WindowKind,
 )
 from sase.binding.types import TIMES, Kind
+from sase.cached_property import cached_property
 from sase.engine.blocks.block import Block, EventRange
+from sase.engine.blocks.builder import BlockBuilder
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.columns import EventColumn, Events
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import RowFilter, Vector, columns_needed
-from sase.engine.expressions.constants import NANOSECOND
+from sase.engine.expressions.layout import NANOSECOND
+from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.operators.contract import measures_of
 
 # Events decoded at a time.
 PIECE = 1 << 18
@@ -39,6 +43,7 @@ class Attributes:
         self.events, self.schema = events, schema
         self._types = TypeDictionary(schema, components)
         self._coding = PlanDictionary(self._types)
+        self._codes: dict[EquivalenceTest, Numbers] = {}
 
     def truth(self, condition: Condition, component: BoundComponent, places: Numbers) -> Mask:
         """Evaluate a condition on one component's event, for the events at some places."""
@@ -112,29 +117,40 @@ class Attributes:
 
     def codes_of(self, test: EquivalenceTest) -> Numbers:
         """The key codes of all events under a test, without its fixed value."""
-        return self.codes([replace(test, value=None)])
+        if test not in self._codes:
+            self._codes[test] = self.codes([replace(test, value=None)])
+        return self._codes[test]
 
     def measures(self, window: BoundWindow, tests: Sequence[EquivalenceTest]) -> Numbers:
-        """The window's measure of every event: time, position, or rank in its partition."""
-        if window.kind is WindowKind.TIME:
-            return self.events.ts
-        positions = np.arange(len(self.events))
-        if window.kind is WindowKind.EVENTS:
-            return positions
-        codes = self.codes(tests)
-        order = np.argsort(codes, kind="stable")
-        starts = np.flatnonzero(np.diff(codes[order], prepend=codes[order[:1]] - 1))
-        lengths = np.diff(starts, append=len(order))
-        ranks = np.empty(len(order), np.int64)
-        ranks[order] = positions - np.repeat(starts, lengths)
-        return ranks
+        """The window's measure of every event: time, position, or rank in its partition.
 
-    def are_measured(self, window: BoundWindow, tests: Sequence[EquivalenceTest]) -> Mask:
-        """Mark the events with a measure; a window per partition needs a key."""
-        found = np.ones(len(self.events), np.bool_)
-        if window.kind is WindowKind.PARTITION_EVENTS:
-            found &= self.codes(tests) >= 0
-        return found
+        An event without a key has the rank `NOTHING`.
+        """
+        ranked = tuple(tests) if window.kind is WindowKind.PARTITION_EVENTS else ()
+        builder = BlockBuilder((), 0, self._coding, ranked, dense=False, every=True)
+        found = [measures_of(each, window) for each in builder.blocks(self.events, PIECE)]
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+    @cached_property
+    def order(self) -> Numbers:
+        """The rank of each event among those that are not simultaneous."""
+        tie = self.events.tie
+        return np.arange(len(self.events)) if tie is None else tie
+
+    def agreeing(
+        self, tests: Sequence[EquivalenceTest], places: Numbers, bound: Sequence[int]
+    ) -> Mask:
+        """Mark the events at some places that agree with those of a match under all tests.
+
+        An event agrees with all if its type does not declare the attribute, and with none if it has
+        NULL there. The fixed values of tests are not compared.
+        """
+        agree = np.ones(len(places), np.bool_)
+        for codes in map(self.codes_of, tests):
+            own, known = codes[places], max(codes[[*bound]].tolist())
+            agree &= own != NOTHING
+            agree &= (own == known) | (own == UNDECLARED) | (known == UNDECLARED)
+        return agree
 
     def _block(self, places: Numbers) -> Block:
         stretch = EventRange(self.events, 0, len(self.events), 0, 0)
@@ -150,7 +166,14 @@ def python_value(bits: Any, tag: int, kind: Kind) -> Any:
     return bool(bits) if kind is Kind.BOOLEAN else bits
 
 
-def of_types(events: Events, types: Collection[str]) -> Numbers:
-    """The places of the events of certain types."""
+def of_types(events: Events, types: Collection[str] | None) -> Numbers:
+    """The places of the events of certain types; of all that have one if these are None."""
+    types = events.type_names if types is None else types
     admitted = np.array([*(name in types for name in events.type_names), False])
     return np.flatnonzero(admitted[events.types])
+
+
+def types_of(components: Iterable[BoundComponent]) -> Collection[str] | None:
+    """The types that some components admit; None if one admits any."""
+    found = [each.types for each in components]
+    return None if None in found else {name for types in found for name in types or ()}

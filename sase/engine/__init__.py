@@ -1,5 +1,5 @@
-"""What touches events: columns from Arrow, and the schemas of files."""
+"""Load events as columns, and run plans on them."""
 
-from sase.address_space import require_addresses
+from sase.base.limits import require_addresses
 
-require_addresses()  # before anything of it imports NumPy or Arrow
+require_addresses()  # before any part of it imports NumPy or Arrow

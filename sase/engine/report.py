@@ -1,52 +1,62 @@
-"""What a run has to say beside its matches."""
+"""The report of a run: rows, warnings, counters and times."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeAlias
 
 from sase.printable import printable_lines
 
-# The most there was at one time, not a sum: such counters begin with this.
+# The prefix of counters with the greatest value at any time, instead of a sum.
 HIGH_WATER = "most_"
 
-# The name of an operator, and what it counted.
+# The name of an operator, and its counters.
 Counted: TypeAlias = tuple[str, dict[str, Any]]
 
 
-class FusedUse(NamedTuple):
+@dataclass(slots=True)
+class FusedUse:
     """A fused path: events it took, the need by which it refused others, its matches and time.
 
-    There are `nanoseconds` where a clock was handed to the run.
+    `nanoseconds` is set if the run had a clock.
     """
 
     path: str
-    events: int
+    events: int = 0
     refused: str | None = None
     matches: int = 0
     nanoseconds: int | None = None
 
+    def spend(self, nanoseconds: int) -> None:
+        """Add time."""
+        self.nanoseconds = nanoseconds + (self.nanoseconds or 0)
+
+    def add(self, other: FusedUse) -> None:
+        """Add the events, matches and reasons of the same path in another pipeline."""
+        self.events += other.events
+        self.matches += other.matches
+        self.refused = self.refused or other.refused
+
     @property
     def measured(self) -> dict[str, Any]:
         """All but the name."""
-        return {name: value for name, value in self._asdict().items() if name != "path"}
+        return {name: value for name, value in asdict(self).items() if name != "path"}
 
 
 @dataclass(frozen=True)
 class Report:
-    """Rows read, bad and late ones, warnings, and for each operator of the plan what it counted.
+    """Rows read, bad and late rows, warnings, and the counters of each operator of the plan.
 
-    What the counters mean is said in docs/explain-counters.md. `fused` says how many events
-    each fused path took; the others went through the operators. `timings` are what a clock counted,
-    in nanoseconds, in the reading and the search of a run, and where one was handed to a matcher in
-    each operator by itself, and first in what is before them all. They make no report another one.
+    docs/explain-counters.md explains the counters. `fused` has the number of events that each fused
+    path took; the others passed the operators. `timings` are nanoseconds: of reading and searching
+    in a run, or, if a matcher has a clock, of each operator alone, after the time before the first
+    one. Reports are compared without `fused` and `timings`.
 
-    `rows` are all that a matcher has read, the bad ones among them. `quarantined` is the pyarrow
-    table of the bad rows, None where a bad row is an error, and `bad` their number; in a stream
-    those of the last push, and in the report of `finish` the number of all there were. So it is
-    with `warnings`: the report of a push has those that none before it had.
-    `is_complete` is false where LIMIT ended the reading before the end of the input. `notes`
-    say how the run went where that may surprise.
+    `rows` is the number of rows that a matcher has read, including bad ones. `quarantined` is the
+    pyarrow table of the bad rows, None if a bad row is an error, and `bad` is their number. In a
+    stream both are those of the last push; the report of `finish` has the total number. `warnings`
+    of a push are those that no earlier push had. `is_complete` is false if LIMIT ended the reading
+    before the end of the input. `notes` describe the run where it may be unexpected.
     """
 
     rows: int = 0
@@ -78,7 +88,7 @@ class Report:
 
 
 def totals(operators: tuple[Counted, ...]) -> Counted:
-    """What an operator counted in several matchers, as far as all did."""
+    """The counters of an operator in several matchers, as far as all have them."""
     name, counted = operators[0]
     if len(operators) == 1:
         return operators[0]
@@ -87,7 +97,7 @@ def totals(operators: tuple[Counted, ...]) -> Counted:
 
 
 def _total(key: str, counts: list[Any]) -> Any:
-    """Counts of several matchers: numbers, a list of a number for each level, or by text."""
+    """The total of counts: of numbers, of lists with a number for each level, or by text."""
     join = max if key.startswith(HIGH_WATER) else sum
     match counts[0]:
         case list():

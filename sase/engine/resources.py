@@ -1,4 +1,4 @@
-"""How much memory there is to use, how many cores, and what is asked while they are used."""
+"""The available memory and cores, and the callback for checks of limits."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
-# Called between the pieces of what may take long, or with bytes that are about to be taken; raises
-# to end it.
+# Called between the parts of long work, or with the bytes that are about to be allocated. It raises
+# an error to end the work.
 Check: TypeAlias = Callable[[int], None]
 
 _CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 _PROCESS, _STATUS = Path("/proc/meminfo"), Path("/proc/self/statm")
 
 
-# What there always is.
+# Memory that is assumed to be available in any case.
 LEAST = 2**30
-# The largest piece that glibc learns from, 32 MiB, less what it needs beside and to be even.
+# The largest block from which glibc adapts its threshold, 32 MiB, less overhead and alignment.
 LARGEST = 2**25 - 2**16
 
 
@@ -28,23 +28,23 @@ def no_check(more: int = 0) -> None:
 
 
 def available_memory() -> int:
-    """The bytes that can be taken without harm, as far as the system says, and `LEAST` at least."""
+    """The bytes that can be allocated without harm, by the system's figures; at least `LEAST`."""
     known = [_of_the_machine(), _of_the_group()]
     return max(min(each for each in known if each is not None), LEAST)
 
 
 def is_too_much(size: int) -> bool:
-    """Whether bytes are more than half of what can be taken, which is not asked of few."""
+    """Whether a size exceeds half of the available memory; small sizes are not checked."""
     return size > LEAST // 2 and size > available_memory() // 2
 
 
 @cache
 def keep_freed_memory() -> None:
-    """Let memory that blocks give back stay with the process, up to twice the largest piece.
+    """Let freed memory of blocks stay with the process, up to twice the largest block.
 
-    The C library gives what is free at the end of its memory back to the system, and the next block
-    takes it again, of which every page costs more than what is written there: a quarter of some
-    runs. glibc keeps twice as much as the largest piece that was ever given back, up to a limit.
+    The C library returns free memory at its end to the system, and the next block allocates it
+    again. Every fresh page costs more than the writes to it: a quarter of the time of some runs.
+    glibc keeps twice as much as the largest block that was ever freed, up to a limit.
     """
     import numpy as np
 
@@ -52,7 +52,7 @@ def keep_freed_memory() -> None:
 
 
 def resident_memory() -> int:
-    """The bytes of memory that the process holds; its peak where the system tells no more."""
+    """The resident memory of the process; the peak if the system has no other figure."""
     if _STATUS.exists():
         return int(_STATUS.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     import resource
@@ -78,7 +78,7 @@ def _of_the_machine() -> int:
 
 
 def _of_the_group() -> int | None:
-    """What is left of the limit of the process's group, such as that of a container."""
+    """The rest of the limit of the process's control group, such as that of a container."""
     try:
         limit, used = (path.read_text().strip() for path in _CONTROL_GROUP)
     except OSError:

@@ -1,4 +1,4 @@
-"""How long each of several parts takes that are generators and run inside each other."""
+"""Measure the time of each of several generators that run inside each other."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ NOBODY = -1
 
 
 class Stopwatch:
-    """What a clock counts while each part runs and none that it waits for.
+    """Measures the time of each part, without the parts that it waits for.
 
-    One part runs at a time: the one that was entered last, until it hands something over.
+    One part runs at a time: the last one that was entered, until it yields or returns.
     """
 
     def __init__(self, clock: Callable[[], int], parts: int) -> None:
@@ -22,7 +22,7 @@ class Stopwatch:
         self._running, self._since = NOBODY, 0
 
     def more(self, parts: int) -> range:
-        """Have further parts timed; return their numbers."""
+        """Add parts; return their numbers."""
         first = len(self.spent)
         self.spent += [0] * parts
         return range(first, first + parts)
@@ -35,14 +35,14 @@ class Stopwatch:
     def timed(
         self, part: int, step: Callable[..., Iterator[Item]], *arguments: Any
     ) -> Iterator[Item]:
-        """What a step of a part yields: some of its work is done at once, the rest as it yields."""
+        """Time a step that returns an iterator: the call itself, and each of its items."""
         before = self._switch(part)
         found = step(*arguments)
         self._switch(before)
         return self.pulled(part, found)
 
     def during(self, part: int, step: Callable[[], Item]) -> Item:
-        """What a step of a part gives, which is no generator."""
+        """Time a step that returns a value."""
         before = self._switch(part)
         try:
             return step()
@@ -52,7 +52,7 @@ class Stopwatch:
     def pulled(
         self, part: int, items: Iterator[Item] | Generator[Item, None, Last]
     ) -> Generator[Item, None, Last]:
-        """What a part yields, and its time whenever it is asked for the next."""
+        """Yield the items of a part, and time each of them."""
         while True:
             before = self._switch(part)
             try:
@@ -65,7 +65,7 @@ class Stopwatch:
             yield item
 
     def shared(self, step: Callable[[], Item], parts: Iterable[int], shares: Iterable[int]) -> Item:
-        """What a step gives in which some parts run, each for a share that is known then."""
+        """Time a step with several parts; its time is split by shares that are known afterwards."""
         before, start = self._switch(NOBODY), self._clock()
         found = step()
         spent, known = self._clock() - start, [int(share) for share in shares]
@@ -75,7 +75,7 @@ class Stopwatch:
         return found
 
     def _switch(self, part: int) -> int:
-        """Let a part run from now on; the one that ran until now."""
+        """Switch to a part; return the part that ran until now."""
         now, before = self._clock(), self._running
         if before != NOBODY:
             self.spent[before] += now - self._since

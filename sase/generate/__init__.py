@@ -1,7 +1,6 @@
 """Generate event streams: those of the papers' experiments, and a small shop."""
 
-from sase.generate.arguments import GeneratorError
-from sase.generate.batches import TypeLayout
+from sase.generate.batches import GeneratorError, TypeLayout
 from sase.generate.retail import Shop, retail_events
 from sase.generate.stock import stock_events, stock_reader
 from sase.generate.uniform import uniform_events, uniform_reader

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sase.generate import arguments
+from sase.generate import batches as arguments
 from sase.generate.batches import Int64s, TypeLayout, check_layout, type_column
 
 Tags = Literal["string", "integer"]

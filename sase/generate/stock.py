@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from sase.generate import arguments
+from sase.generate import batches as arguments
 from sase.generate.batches import (
     ROWS,
     Draw,
@@ -33,7 +33,7 @@ def stock_reader(
 ) -> pa.RecordBatchReader:
     """Events of the type Stock with symbol, price and volume, each counted from 1.
 
-    Symbol and volume are uniform. The price of a symbol goes up by 1, down by 1 or stays, with the
+    Symbol and volume are uniform. The price of a symbol rises by 1, falls by 1 or stays, with the
     probabilities `moves`; it wraps around between `prices` and 1. The symbols start evenly spread
     over that range. The time is the row number. Events come in batches of `rows`, made when read.
     """

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sase.generate import arguments
+from sase.generate import batches as arguments
 from sase.generate.batches import (
     ROWS,
     Draw,

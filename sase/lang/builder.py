@@ -1,7 +1,7 @@
 """Build the syntax tree from the parser's raw tree; each rule has fields or a method here.
 
-Nothing here recurses, so deeply nested brackets cannot exhaust Python's stack. A query whose tree
-is nested deeper than `DEEPEST` is refused, so later code may recurse.
+Nothing here recurses, so deeply nested brackets cannot exhaust Python's stack. A query with a tree
+nested deeper than `DEEPEST` is refused, so later code may recurse.
 """
 # long because: it is the one list of how each grammar rule is built.
 
@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 from lark import Token, Tree
 
-from sase.digits import to_decimal
+from sase.base.limits import heed
+from sase.base.texts import to_decimal
 from sase.errors import Diagnostic, QuerySyntaxError
-from sase.heed import heed
 from sase.lang import ast
-from sase.lang.names import spelled
+from sase.lang.printer import spelled
 from sase.source import NOWHERE, Source, Span
 
 DEEPEST = 200
@@ -38,8 +38,8 @@ OPERATORS = frozenset((
 OPERATOR_SPELLINGS = {
     "==": "=", "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">=", "×": "*", "÷": "/", "−": "-",
 }  # fmt: skip
-# Rules whose children are the fields of a node: `_` skips a keyword, an optional keyword sets a
-# flag, and `*` takes all remaining children.
+# Rules with the fields of a node as children: `_` skips a keyword, an optional keyword sets a flag,
+# and `*` takes all remaining children.
 _NODES: dict[str, tuple[type[ast.Node], str]] = {
     "script": (ast.Script, "*statements"),
     "statement": (ast.Statement, "stream query"),
@@ -107,7 +107,7 @@ def build(tree: Tree[Token], source: Source) -> Any:
 
 
 def _node(rule: str, span: Span, *children: Any) -> ast.Node:
-    """The node of a rule whose children are its fields."""
+    """The node of a rule with its fields as children."""
     if rule in _FIXED:
         return _FIXED[rule](span=span)
     kind, names = _NODES[rule]

@@ -1,4 +1,4 @@
-"""Recognize syntax mistakes of known shapes, one function for each."""
+"""Explain why a text does not parse: mistakes of known shapes, else the expected text."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from dataclasses import replace
 from itertools import pairwise
 
 from lark import Token
+from lark.exceptions import UnexpectedInput
 
-from sase.errors import Diagnostic
-from sase.lang.expectations import CLAUSES
-from sase.lang.habits import HABITS
-from sase.lang.names import RESERVED
-from sase.lang.phrases import foreign_phrase
-from sase.lang.repairs import EVERY_KEYWORD, missing_and, misspelled
-from sase.lang.scene import Scene, in_pattern, open_bracket, token_span
+from sase.base.texts import nearest
+from sase.errors import Diagnostic, QuerySyntaxError
+from sase.lang.habits import HABITS, foreign_phrase
+from sase.lang.printer import RESERVED
+from sase.lang.repairs import EVERY_KEYWORD, missing_and, misspelled, repaired
+from sase.lang.scene import CLAUSES, Scene, in_pattern, open_bracket, token_span, unexpected
 from sase.lang.units import UNITS, unknown_unit
-from sase.nearest import nearest
-from sase.source import Span
+from sase.source import Source, Span
+
+# ---------------------------------------------------------------- mistakes
 
 
 def _nothing_here(scene: Scene) -> Diagnostic | None:
@@ -171,7 +172,7 @@ def _clause_out_of_place(scene: Scene) -> Diagnostic | None:
     mistyped = "" if _clause(spelled) else f"`{spelled}` looks like {word}, and "
     return scene.error(
         "clause-order",
-        f"{mistyped}{word} comes too late: it stands before {later[0]}",
+        f"{mistyped}{word} comes too late: it belongs before {later[0]}",
         "the order is  " + " … ".join(CLAUSES),
         span=place,
     )
@@ -233,7 +234,7 @@ def _keyword_as_name(scene: Scene) -> Diagnostic | None:
             return scene.error(
                 "unexpected",
                 f"`{token}` cannot stand directly after {previous.upper()}",
-                "put in what is missing between them; as a name it stands in backquotes",
+                "put in the missing part between them; as a name it needs backquotes",
                 span=token_span(token),
             )
     return None
@@ -250,7 +251,7 @@ def _reserved_variable(scene: Scene) -> Diagnostic | None:
     return scene.error(
         "unexpected",
         f"`{scene.found}` is a keyword here",
-        f"as a variable it stands in backquotes:  `{scene.found}`",
+        f"as a variable it needs backquotes:  `{scene.found}`",
     )
 
 
@@ -283,3 +284,21 @@ SHAPES: tuple[Callable[[Scene], Diagnostic | None], ...] = (
     _chained_comparison,
     _series_without_quantifier,
 )
+
+
+# ---------------------------------------------------------------- syntax errors
+
+# The parser stops at the first token that does not fit. `explain` first looks for mistakes of known
+# shapes (an open quote, `=<`, clauses in the wrong order). Then it tries small repairs: a keyword
+# for a similar word, a comma or bracket added or removed; it suggests the one with which the text
+# parses furthest. If none helps, it lists the expected continuations.
+
+
+def explain(problem: UnexpectedInput, source: Source, start: str) -> QuerySyntaxError:
+    """The error for a text that does not parse."""
+    scene = Scene.of(problem, source, start)
+    for diagnose in (*SHAPES, repaired):
+        diagnostic = diagnose(scene)
+        if diagnostic is not None:
+            return QuerySyntaxError([diagnostic])
+    return QuerySyntaxError([unexpected(scene)])

@@ -7,13 +7,13 @@ from typing import Any
 
 from lark.exceptions import UnexpectedInput
 
+from sase.base.files import MOST
+from sase.base.limits import heed
 from sase.errors import QuerySyntaxError
-from sase.heed import heed
 from sase.lang import ast
 from sase.lang.builder import build, syntax_error
 from sase.lang.tables import parser
 from sase.source import Source, Span
-from sase.text_file import MOST
 
 # Trees of up to KEPT texts of at most LENGTH characters are cached, as they are immutable: queries
 # recur for other inputs, recipes and strategies, and in explanations of scripts.
@@ -45,7 +45,7 @@ def parse_query(text: str, name: str = "query") -> ast.Query:
     if others:
         raise syntax_error(
             "several-statements",
-            "one query is expected here, and the text goes on with another statement",
+            "one query is expected here, and the text continues with another statement",
             others[0].span,
             source,
             "give the statements one by one, or the text to  sase.Script  , which has all of them",
@@ -84,7 +84,7 @@ def _parsed(source: Source, start: str) -> Any:
     except UnexpectedInput as problem:
         problem.interactive_parser = steps
         # Imported on demand: valid queries do not need it.
-        from sase.lang.syntax_errors import explain
+        from sase.lang.mistakes import explain
 
         raise explain(problem, source, start) from None
     return build(tree, source)

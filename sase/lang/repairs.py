@@ -10,11 +10,13 @@ from typing import NamedTuple
 from lark import Token
 from lark.exceptions import UnexpectedInput
 
+from sase.base.texts import nearest
 from sase.errors import Diagnostic
-from sase.lang.expectations import KEYWORDS, STRATEGY_WORDS
 from sase.lang.scene import (
+    KEYWORDS,
     LONGEST_STUDIED,
     PAIRS,
+    STRATEGY_WORDS,
     Scene,
     in_pattern,
     open_bracket,
@@ -23,7 +25,6 @@ from sase.lang.scene import (
     unexpected,
 )
 from sase.lang.tables import parser
-from sase.nearest import nearest
 from sase.source import Span
 
 
@@ -161,6 +162,6 @@ def _superfluous_comma(scene: Scene) -> Diagnostic:
     return scene.error(
         "superfluous-comma",
         f"nothing follows this comma before {scene.shown}",
-        "leave the comma out, or add what is missing after it",
+        "leave the comma out, or add the missing part after it",
         span=token_span(comma),
     )

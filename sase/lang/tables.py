@@ -18,8 +18,8 @@ from pkgutil import get_data
 
 import lark
 
+from sase.base.files import is_private, private_folder, user_cache
 from sase.errors import SaseError
-from sase.private_folder import is_private, private_folder, user_cache
 
 ENTRY_POINTS = ["script", "condition"]
 
@@ -73,7 +73,7 @@ def _build(grammar: str) -> lark.Lark:
 
 
 def _build_and_keep(grammar: str, path: Path, digest: str) -> lark.Lark:
-    from sase.partial_file import PRIVATE, write_whole
+    from sase.base.files import PRIVATE, write_whole
 
     built = _build(grammar)
     # A failed write (full disk, read-only folder, another writer) only costs time at the next

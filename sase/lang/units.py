@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sase.base.texts import did_you_mean
 from sase.errors import Diagnostic
-from sase.nearest import did_you_mean
 from sase.source import Source, Span
 
 NANOSECONDS = {

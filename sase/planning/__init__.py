@@ -1,1 +1,1 @@
-"""From a bound query to a plan of operators, and from plan to plan."""
+"""Turn a bound query into a plan of operators, and optimize the plan."""

@@ -1,37 +1,44 @@
-"""What a plan costs, as values: nanoseconds of one core and bytes of state, operator by operator.
-
-The work of an operator is counted in units of some nanoseconds each, which
-`experiments/calibrate.py` measures.
-"""
+"""Values for costs: time and memory by operator, and the work for codes of keys."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from math import ceil, exp, isfinite, log2, prod
+from typing import TypeAlias
 
-# Events of a block: stacks drop what has left the window once for each.
+from sase.binding.bound import EquivalenceTest
+from sase.planning.statistics import AttributeStatistics, Statistics
+
+# ---------------------------------------------------------------- cost values
+
+# The work of an operator is counted in units. `experiments/calibrate.py` measures the nanoseconds
+# of each unit.
+
+# Events of a block: stacks drop expired instances once for each block.
 BLOCK = 1 << 17
-# No plan takes more state than this if another takes less: runs may be more than fit.
+# A plan with less state than this is preferred to one with more: more runs may not fit in memory.
 MOST_BYTES = 1 << 30
-# What the work of operators is made of, and the nanoseconds of each on a 2-core virtual machine.
+# The units of work of operators, with the nanoseconds of each on a 2-core virtual machine.
 NANOSECONDS: Mapping[str, float] = {
-    "run": 2_200_000.0,  # what every run takes
-    "event": 1.8,  # of the input
+    "run": 2_200_000.0,  # fixed cost of a run
+    "event": 1.8,  # an event of the input
     "admitted": 8.0,  # an event of the query's types
-    "windowed": 8.0,  # an event and a step of match windows
+    "windowed": 5.0,  # an event and a step of match windows
     "simple": 1.0,  # an operation of a condition on one event
-    "key": 11.0,  # a number of the key of an event
-    "far": 20.0,  # an event of whose key so much is known that it does not lie in the cache
-    "tabled": 10.0,  # a key whose code is looked up in a table
-    "tabled_far": 40.0,  # the same where the table does not lie in the cache
-    "plain": 12.0,  # a plain text of the input, whose code is looked up
-    "plain_far": 45.0,  # the same where there are so many that the table is not in the cache
-    "plain_new": 120.0,  # one that has not been there before
-    "hashed": 80.0,  # what a merged run is, which is looked up
-    "stored": 8.0,  # a number of an event that is kept for tests and conditions
+    "key": 11.0,  # a part of the key of an event
+    "far": 25.0,  # an event with the state of its key outside of the cache
+    "page": 350.0,  # the first access to a page of the states of keys
+    "tabled": 10.0,  # a lookup of the code of a key in a table
+    "tabled_far": 40.0,  # the same if the table is outside of the cache
+    "plain": 12.0,  # a plain text of the input for which a code is looked up
+    "plain_far": 45.0,  # the same if the table of texts is outside of the cache
+    "plain_new": 120.0,  # a plain text that is new
+    "hashed": 80.0,  # the lookup of a merged run
+    "stored": 8.0,  # a number of an event that is stored for tests and conditions
     "pushed": 5.0,  # an instance on a stack
     "shared": 80.0,  # an instance on the stacks of several attributes
-    # The same of a walk that the fused scan takes.
+    # The units of a walk that the fused scan takes.
     "fused_run": 1_300_000.0,
     "fused_event": 2.6,
     "fused_admitted": 8.0,
@@ -39,44 +46,44 @@ NANOSECONDS: Mapping[str, float] = {
     "fused_pushed": 14.0,
     "fused_noted": 25.0,
     "fused_visited": 3.0,
-    # What joins take instead, of events near the rarest component where that is rare.
+    # The units of joins, which read only events near the rarest component if it is rare.
     "tree_run": 1_600_000.0,
-    "tree_event": 1.2,  # of the input: its type is looked at
-    "ranged": 3.0,  # one in the window of a rare one: its key is looked at
-    "near": 10.0,  # one near a rare one
-    "leaf": 17.0,  # one of the query's types
+    "tree_event": 0.7,  # an event of the input: its type is read
+    "ranged": 0.8,  # an event in the window of a rare one: its key is read
+    "near": 10.0,  # an event near a rare one
+    "leaf": 17.0,  # an event of the query's types
     "filled": 30.0,  # a record in a leaf
     "tree_noted": 40.0,  # an event of a negative component
-    "sought": 12.0,  # a record that looks for those before it, which a join gives it
+    "sought": 12.0,  # a record that probes for the records that a join puts before it
     "linked": 12.0,  # a record that others may find
-    "paired": 3.0,  # a pair of records that a join tries
-    "made": 8.0,  # a record that it makes
-    "ordered": 130.0,  # a sequence that is put into the order of results
-    "visited": 7.0,  # an instance that the walk looks at
-    "pointer": 5.0,  # a pointer of the runtime stack that it follows
+    "paired": 3.0,  # a pair of records that a join examines
+    "made": 8.0,  # a record that a join makes
+    "ordered": 130.0,  # a sequence that is sorted into the order of results
+    "visited": 7.0,  # an instance that the walk visits
+    "pointer": 5.0,  # a pointer of the runtime stack that the walk follows
     "tested": 2.0,  # an equivalence test on an instance or a sequence
-    "tried": 28.0,  # an instance on which the walk decides conditions
-    "selected": 22.0,  # a sequence on which selection decides them
+    "tried": 28.0,  # an instance for which the walk evaluates conditions
+    "selected": 22.0,  # a sequence for which selection evaluates them
     "decided": 2.0,  # an operation of a condition on several events
-    "walked": 100.0,  # an event at which a walk back from the end decides early conditions
-    "rebuilt": 320.0,  # a walk that is bound anew, event by event, to decide the others
-    "distinguished": 160.0,  # a match that is told apart from others of a merged run
-    "built": 3.0,  # a sequence
-    "bound": 1.0,  # an event of a sequence
-    "listed": 25_000.0,  # a match of a compressed set, which Python walks to
+    "walked": 100.0,  # an event at which a walk back evaluates early conditions
+    "rebuilt": 320.0,  # an event of a match that is rebuilt to evaluate the other conditions
+    "distinguished": 160.0,  # a match of a merged run that is distinguished from the others
+    "built": 3.0,  # a sequence that is built
+    "bound": 1.0,  # an event of a sequence that is built
+    "listed": 25_000.0,  # a match of a compressed set, listed in Python
     "checked": 2.0,  # a sequence by an operator above construction
     "gathered": 1.0,  # an event of such a sequence
     "indexed": 60.0,  # an event of a negative component
-    "met": 2.0,  # a test on such an event in a gap, where the index is by time alone
-    "noted": 50.0,  # the same where it bounds the walk
+    "met": 2.0,  # a test of such an event in a gap, if the index is by time alone
+    "noted": 50.0,  # an event of a negative component that bounds the walk
     "probed": 90.0,  # a search of the index for a sequence
     "placed": 40.0,  # a pair of events of a candidate of imprecise time, in a fixed order
-    "spread": 900.0,  # such a pair where a series is a set: from 300 to 1,700, as intervals overlap
-    "forbidden": 25_000.0,  # a candidate that a negative component may forbid: from 13 to 50 µs
+    "spread": 900.0,  # such a pair if a series is a set: 300 to 1,700, by the overlap
+    "forbidden": 25_000.0,  # a candidate that a negative component may forbid: 13 to 50 µs
     "returned": 1.0,  # a result
 }
 
-# What units are where the fused scan takes a walk.
+# The units of a walk, and the names of the same units if the fused scan takes it.
 FUSED_UNITS = {
     "run": "fused_run",
     "event": "fused_event",
@@ -90,10 +97,10 @@ FUSED_UNITS = {
 
 @dataclass(frozen=True, slots=True)
 class OperatorCost:
-    """What is expected of an operator: what goes in and out, its work, and its memory.
+    """The estimate for an operator: input and output, work, and memory.
 
-    `visited` are of construction the choices that the walk looks at, by level; `alive` of the scan
-    the instances that are remembered at a time, by level.
+    `visited` is for construction: the choices that the walk examines, by level. `alive` is for the
+    scan: the instances stored at a time, by level.
     """
 
     name: str
@@ -106,29 +113,29 @@ class OperatorCost:
 
     @property
     def nanoseconds(self) -> float:
-        """The time of one core."""
+        """The time on one core."""
         return sum(NANOSECONDS[unit] * amount for unit, amount in self.work)
 
     def renamed(self, units: Mapping[str, str]) -> OperatorCost:
-        """The same work in units of other names."""
+        """Rename units of work."""
         work = ((units.get(unit, unit), amount) for unit, amount in self.work)
         return replace(self, work=tuple(work))
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The operators from the bottom up, and the results."""
+    """The operators from the bottom up, and the number of results."""
 
     operators: tuple[OperatorCost, ...]
 
     @property
     def nanoseconds(self) -> float:
-        """The time of one core."""
+        """The time on one core."""
         return sum(each.nanoseconds for each in self.operators)
 
     @property
     def bytes(self) -> float:
-        """The memory that the state takes."""
+        """The memory of the state."""
         return sum(each.bytes for each in self.operators)
 
     @property
@@ -137,5 +144,99 @@ class Cost:
         return self.operators[-1].rows_out if self.operators else 0.0
 
     def operator(self, name: str) -> OperatorCost | None:
-        """The cost of an operator by the name of its node: of several the one above the others."""
+        """The cost of the operator with this name; if there are several, of the topmost one."""
         return next((each for each in reversed(self.operators) if each.name == name), None)
+
+
+# ---------------------------------------------------------------- dense codes
+
+Tests: TypeAlias = tuple[EquivalenceTest, ...]
+# The bits of the widest dense codes: at least the first number. If all events are loaded, also as
+# many as the number of events needs plus the last number, up to the second; or as many as it needs,
+# up to the third.
+FEWEST_BITS, SOME_BITS, MOST_BITS, MORE_BITS = 16, 19, 23, 4
+# The numbers of state for which an event pays that has dense codes: a table of codes takes as long
+# as to clear them.
+CLEARED = 24
+# With fewer texts the table of codes stays in the cache.
+MANY_TEXTS = 1 << 14
+# The states of up to 2**15 keys stay in the cache; with 23 times as many, hardly any does.
+NEAR_BITS, FAR_BITS = 15.0, 4.5
+# The units of work for codes of texts.
+OF_TEXTS = ("plain", "plain_far", "plain_new")
+# Bytes of the state of a key, and of a page of memory.
+KEY_STATE, PAGE = 64, 4096
+
+
+def dense_bits(events: int, codes: int = 0) -> int:
+    """The bits of the widest dense codes of keys, if all `events` are loaded.
+
+    Up to `codes` are dense in any case.
+    """
+    bits = events.bit_length()
+    usual = max(FEWEST_BITS, min(bits + MORE_BITS, SOME_BITS), bits)
+    return min(max(usual, codes.bit_length() - 1), MOST_BITS)
+
+
+def work_of_codes(
+    keys: Collection[Tests], events: float, statistics: Statistics
+) -> dict[str, float]:
+    """The work that depends on the number of keys and on the distances between their values.
+
+    Plain texts are coded once for all events.
+    """
+    known = [(_is_tabled(key, statistics), keys_of(key, statistics)) for key in keys]
+    return {
+        "tabled": events * sum(is_tabled for is_tabled, _ in known),
+        "far": events * sum(_far(values) for _, values in known),
+        "tabled_far": events * sum(_far(values) for is_tabled, values in known if is_tabled),
+        "page": sum(pages(values * KEY_STATE, events) for _, values in known),
+        **_work_of_texts(statistics),
+    }
+
+
+def pages(size: float, events: float) -> float:
+    """The pages of a table of `size` bytes that `events` random accesses touch."""
+    every = size / PAGE
+    return every * (1 - exp(-events / every)) if every > 1 else 0.0
+
+
+def _work_of_texts(statistics: Statistics) -> dict[str, float]:
+    # Types mostly have the same values of an attribute, because it is a key.
+    attributes = (each for known in statistics.types for each in known.attributes if each.plain)
+    values: dict[str, int] = {}
+    for each in attributes:
+        values[each.name] = max(values.get(each.name, 0), each.distinct or 1)
+    far = sum(count > MANY_TEXTS for count in values.values())
+    return {
+        "plain": float(statistics.rows * len(values)),
+        "plain_far": float(statistics.rows * far),
+        "plain_new": float(sum(values.values())),
+    }
+
+
+def _is_tabled(key: Tests, statistics: Statistics) -> bool:
+    """Whether the values of a key are so far apart that a table assigns its codes."""
+    known = (statistics.attributes(test.attribute) for test in key)
+    widths = (max(map(_width, each), default=1.0) for each in known)
+    bits = sum(ceil(log2(max(width, 1.0))) for width in widths)
+    return bits > dense_bits(int(statistics.rows))
+
+
+def keys_of(key: Tests, statistics: Statistics) -> float:
+    """The number of values of a key."""
+    known = (statistics.attributes(test.attribute) for test in key)
+    return prod(max((each.distinct or 1 for each in found), default=1) for found in known)
+
+
+def _far(values: float) -> float:
+    """The share of events with the state of their key outside of the cache."""
+    return min(max((log2(max(values, 1.0)) - NEAR_BITS) / FAR_BITS, 0.0), 1.0)
+
+
+def _width(attribute: AttributeStatistics) -> float:
+    """The number of codes of the values; for numbers the range from the least to the greatest."""
+    if attribute.quantiles:
+        width = attribute.quantiles[-1] - attribute.quantiles[0] + 1
+        return width if isfinite(width) else 2.0**64
+    return float(attribute.distinct or 1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
+from sase.base.limits import heed
 from sase.errors import PlanError
-from sase.heed import heed
-from sase.planning.nodes import (
+from sase.planning.plan.nodes import (
     Operator,
     Transformation,
     branches_of,
@@ -23,7 +23,7 @@ SWITCHED_OFF = "it is switched off"
 
 @dataclass(frozen=True, slots=True)
 class RewriteCall:
-    """A rewrite with its parameters of a recipe."""
+    """A rewrite, and the parameters that a recipe sets."""
 
     rewrite: str
     parameters: tuple[tuple[str, str], ...] = ()
@@ -35,7 +35,7 @@ class RewriteCall:
 
 @dataclass(frozen=True, slots=True)
 class RewriteStep:
-    """A rewrite that was applied, or declined for a reason; of what branch, if there are some."""
+    """A rewrite that was applied, or declined for a reason; with its branch, if there are any."""
 
     call: RewriteCall
     declined: str | None = None
@@ -54,7 +54,7 @@ class RewriteStep:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A plan, and the step that led to it; the basic plan has none."""
+    """A plan, and the step that led to it; the basic plan has no step."""
 
     plan: Operator
     step: RewriteStep | None = None
@@ -62,13 +62,13 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A plan on its way from the basic one, step by step."""
+    """The plans from the basic one to the last, step by step."""
 
     stages: tuple[Stage, ...]
 
     @classmethod
     def of(cls, plan: Operator) -> Trace:
-        """The trace of a plan without rewrites."""
+        """A trace with one plan and no rewrites."""
         return cls((Stage(plan),))
 
     @property
@@ -100,7 +100,7 @@ class Trace:
         return trace
 
     def with_branch(self, number: int, trace: Trace) -> Trace:
-        """Append the steps by which a branch became another plan."""
+        """Append the steps that rewrote a branch."""
         stages = [
             Stage(
                 with_branch(self.plan, number, stage.plan),
@@ -130,7 +130,7 @@ class Trace:
 
 
 def _check(call: RewriteCall, before: Operator, after: Operator) -> None:
-    """Check that a rewrite changed how results come about, not what they are."""
+    """Check that a rewrite kept the results of the plan and changed only their computation."""
     for name, made_of in (("the results", _output), ("the components", _components)):
         if made_of(before) != made_of(after):
             raise PlanError(f"rewrite {call}: it changed {name} of the plan, which is a defect")

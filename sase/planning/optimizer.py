@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from sase.planning.cost import cost_of
+from sase.planning.cost.cost import cost_of
 from sase.planning.cost_values import MOST_BYTES, Cost
 from sase.planning.driver import RewriteCall, RewriteStep, Trace
-from sase.planning.nodes import Operator, branches_of
+from sase.planning.plan.nodes import Operator, branches_of
 from sase.planning.recipes import Choice, Entry, Recipe
 from sase.planning.statistics import Statistics
 
-# The parameter of rewrites that look at costs themselves.
+# The parameter of rewrites that compare costs themselves.
 CHEAPER = ("where", "cheaper")
-# Unless that one takes longer than anyone waits: an hour.
+# The limit on state is ignored if the best plan that respects it takes longer than an hour.
 LONGEST = 3600 * 10**9
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """An alternative of a choice, without what declines, and the cost of the whole plan."""
+    """An alternative of a choice, without declined rewrites, and the cost of the whole plan."""
 
     calls: tuple[RewriteCall, ...]
     cost: Cost
@@ -43,7 +43,7 @@ class Optimized:
 
     @classmethod
     def of(cls, plan: Operator) -> Optimized:
-        """A plan as it is."""
+        """A plan without rewrites."""
         return cls(Trace.of(plan))
 
     @property
@@ -67,7 +67,7 @@ def optimized(
     trace, choices = Trace.of(basic), list[tuple[Alternative, ...]]()
     branches = branches_of(basic)
     if len(branches) > 1:
-        if statistics is not None:  # a branch does not choose among events by itself
+        if statistics is not None:  # branches make no choices of their own by cost
             statistics = replace(statistics, loaded=False)
         for number, branch in enumerate(branches):
             made_of_branch = optimized(recipe, branch, statistics, off)
@@ -95,9 +95,9 @@ def _choose(
     off: Collection[str],
     known: dict[Operator, Cost],
 ) -> tuple[Trace, tuple[Alternative, ...]]:
-    """The trace after a choice, and its alternatives; of equal plans one counts.
+    """The trace after a choice, and its alternatives; of equal plans only one counts.
 
-    The costs of plans are `known` from earlier choices, which led to many of the same.
+    The costs of plans are `known` from earlier choices, since many lead to the same plans.
     """
     usual = [call for entry in rest for call in _usual(entry)]
     started: list[Trace] = []
@@ -119,7 +119,7 @@ def _choose(
 
 
 def _best(costs: Sequence[Cost]) -> int:
-    """The fastest alternative, of those whose state fits if one of them ends at all."""
+    """The index of the fastest alternative; state must fit unless that takes more than an hour."""
     fits = [cost.bytes <= MOST_BYTES for cost in costs]
     ends = any(f and cost.nanoseconds <= LONGEST for f, cost in zip(fits, costs, strict=True))
     judged = [(ends and not f, cost.nanoseconds) for f, cost in zip(fits, costs, strict=True)]
@@ -131,7 +131,7 @@ def _applied(steps: Iterable[RewriteStep]) -> tuple[RewriteCall, ...]:
 
 
 def _usual(entry: Entry) -> tuple[RewriteCall, ...]:
-    """What stands for an entry while others are judged; what is taken by its cost comes later."""
+    """The rewrites that represent an entry while others are judged; none for `where=cheaper`."""
     if isinstance(entry, Choice):
         return entry.alternatives[0]
     return () if CHEAPER in entry.parameters else (entry,)

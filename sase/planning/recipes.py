@@ -1,4 +1,4 @@
-"""Recipes: rewrites over the basic plan in order, and choices among them; TOML in `plans/`."""
+"""Recipes: ordered rewrites of the basic plan, and choices among them; TOML files in `plans/`."""
 
 from __future__ import annotations
 
@@ -10,24 +10,34 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TypeAlias
 
+from sase.base.files import read_text
+from sase.base.texts import did_you_mean
 from sase.errors import PlanError
-from sase.nearest import did_you_mean
 from sase.planning.driver import RewriteCall
 from sase.planning.rewrites import REWRITES
-from sase.text_file import read_text
+from sase.planning.rewrites.use_algorithm import use_algorithm
 
 _ENTRY = (
-    "a name, {rewrite = NAME, …} with its parameters, or {one_of = [[…], …]} with a list of"
-    " rewrites for each choice"
+    "a name, {rewrite = NAME, …} with its parameters, {algorithm = NAME}, or {one_of = [[…], …]}"
+    " with a list of rewrites for each choice"
 )
-
+# Former rewrites by which recipes chose an algorithm.
+_FORMER = {
+    "backtrack_runs": "backtracking",
+    "collapse_matches": "expanded",
+    "join_sets": "by joins",
+    "merge_runs": "merged",
+    "postpone_conditions": "postponed",
+    "reread_events": "rereading",
+    "version_runs": "versioned",
+}
 
 _MEMBERS = {"summary", "rewrites", "extends", "fused"}
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Alternatives, of which the cheapest is taken, or the first where costs are not known."""
+    """Alternatives: the cheapest is taken, or the first if costs are unknown."""
 
     alternatives: tuple[tuple[RewriteCall, ...], ...]
 
@@ -37,9 +47,9 @@ Entry: TypeAlias = RewriteCall | Choice
 
 @dataclass(frozen=True)
 class Recipe:
-    """Rewrites in order; one that does not apply to a plan is passed over.
+    """Rewrites in order; one that does not apply to a plan is skipped.
 
-    Where not `fused` every event goes through the operators of the plan.
+    If not `fused`, every event passes the operators of the plan one by one.
     """
 
     name: str
@@ -49,7 +59,7 @@ class Recipe:
 
     @property
     def calls(self) -> Iterator[RewriteCall]:
-        """Every rewrite that it may use."""
+        """Every rewrite that the recipe may use."""
         for entry in self.entries:
             if isinstance(entry, RewriteCall):
                 yield entry
@@ -64,9 +74,9 @@ def recipe_names() -> list[str]:
 
 
 def read_recipe(name: str, extending: tuple[str, ...] = ()) -> Recipe:
-    """A recipe of the package by its name, or the user's own by the path of a TOML file.
+    """Read a recipe of the package by name, or the user's own by the path of a TOML file.
 
-    It is read for recipes that are `extending` each other and it.
+    `extending` are the recipes that led to this one by `extends`, to detect cycles.
     """
     if name in extending:
         raise PlanError(f"recipe {name}: it extends itself")
@@ -97,7 +107,7 @@ def _text_of(path: Path) -> str:
 
 @lru_cache(maxsize=64)
 def _parsed(name: str, text: str) -> tuple[Recipe, str | None]:
-    """A recipe as its text has it, and the one that it extends, which may change meanwhile."""
+    """Parse a recipe, and the name of the recipe that it extends."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
@@ -114,27 +124,35 @@ def _parsed(name: str, text: str) -> tuple[Recipe, str | None]:
     return Recipe(name, str(data.get("summary", "")), entries, fused), other
 
 
-def _entry(recipe: str, given: object) -> Entry:
-    match given:
+def _entry(recipe: str, value: object) -> Entry:
+    match value:
         case {"one_of": [*alternatives], **rest} if not rest and alternatives:
             return Choice(tuple(_alternative(recipe, each) for each in alternatives))
-    return _call(recipe, given)
+    return _call(recipe, value)
 
 
-def _alternative(recipe: str, given: object) -> tuple[RewriteCall, ...]:
-    if not isinstance(given, list):
-        raise PlanError(f"recipe {recipe}: {given!r} is no alternative: each is a list of rewrites")
-    return tuple(_call(recipe, each) for each in given)
+def _alternative(recipe: str, value: object) -> tuple[RewriteCall, ...]:
+    if not isinstance(value, list):
+        raise PlanError(f"recipe {recipe}: {value!r} is no alternative: each is a list of rewrites")
+    return tuple(_call(recipe, each) for each in value)
 
 
 def _call(recipe: str, given: object) -> RewriteCall:
-    entry = {"rewrite": given} if isinstance(given, str) else given
+    match given:
+        case str():
+            entry: object = {"rewrite": given}
+        case {"algorithm": algorithm, **rest} if not rest:
+            entry = {"rewrite": use_algorithm.__name__, "name": algorithm}
+        case _:
+            entry = given
     if not isinstance(entry, dict) or not isinstance(entry.get("rewrite"), str):
         raise PlanError(f"recipe {recipe}: {given!r} is no rewrite: give {_ENTRY}")
     name = str(entry["rewrite"])
     parameters = {key: value for key, value in entry.items() if key != "rewrite"}
     if name not in REWRITES:
         hint = did_you_mean(name, REWRITES) or (f"there are {', '.join(REWRITES)}",)
+        if name in _FORMER:
+            hint = (f'write {{algorithm = "{_FORMER[name]}"}}',)
         raise PlanError(f"recipe {recipe}: there is no rewrite `{name}`; {hint[0]}")
     known = REWRITES[name].parameters
     for parameter, value in parameters.items():

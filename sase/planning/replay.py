@@ -1,10 +1,10 @@
-"""How a plan is replayed on a cluster: which strategies its split allows, and which one is taken.
+"""How a plan is replayed on a cluster: the strategies that its split allows, and the choice.
 
-by key              rows go to the task of their key, whole histories
-by slice            rows go to the slices of time that need them, with a halo around each
-by key and slice    the histories of hot keys are cut in slices, all others go by key
-from files          tasks read their slice and its halo from sorted files: nothing is shuffled
-one task            what can be cut in no way
+by key              rows are sent to the task of their key, with whole histories
+by slice            rows are sent to the slices of time that need them, with a halo around each
+by key and slice    the histories of hot keys are cut in slices, all others are sent by key
+from files          tasks read their slice and its halo from sorted files: no shuffle
+one task            the plan cannot be cut
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from sase.base.texts import did_you_mean
 from sase.binding.bound import EquivalenceTest, WindowKind
 from sase.errors import PlanError
-from sase.nearest import did_you_mean
-from sase.planning.nodes import Operator, Transformation, require
+from sase.planning.plan.nodes import Operator, Transformation, require
 from sase.planning.split import Split
 
 # A slice is at least this many times as long as its halo.
@@ -38,8 +38,8 @@ class ReplayStrategy(StrEnum):
 class SlicePlan:
     """Slices of time, with the bounds of each and of its halo.
 
-    A slice owns the times from its bound to the next one's; it is given the rows from `begins`
-    up to, and without, `ends`.
+    A slice owns the times from its bound up to the next bound. It receives the rows from `begins`
+    up to, but not including, `ends`.
     """
 
     bounds: tuple[int, ...]
@@ -62,18 +62,19 @@ class SlicePlan:
         return low, high
 
     def seen(self, number: int) -> tuple[int, int]:
-        """The first and the last time of the rows that a slice is given."""
+        """The first and the last time of the rows that a slice receives."""
         low = self.begins[number - 1] if number else EARLIEST
         high = self.ends[number] - 1 if number < len(self.ends) else LATEST
         return low, high
 
 
 def time_slices(bounds: Sequence[int], split: Split, slack: int = 0) -> SlicePlan:
-    """Slices with the halo of a window in time; times may be off by `slack`."""
+    """Slices with the halo of a time window; times may be off by `slack`."""
     assert split.before is not None
     assert split.before.kind is WindowKind.TIME
     reach = split.before.size or 1
-    # What is known at the end of time only is in the order of its last events: one slice owns it.
+    # Matches known only at the end of time are in the order of their last events: one slice owns
+    # them.
     latest = LATEST if split.after is None else LATEST - reach - slack
     known = tuple(sorted({each for each in bounds if EARLIEST < each <= latest}))
     begins = (max(each - reach - slack, EARLIEST) for each in known)
@@ -91,7 +92,7 @@ class ReplayChoice:
 
 
 def possible(split: Split, keys: Sequence[EquivalenceTest]) -> dict[ReplayStrategy, str]:
-    """By strategy why it is impossible; empty text where it is not.
+    """For each strategy why it is impossible; empty text if it is possible.
 
     `keys` are those tests of the split by which rows can be placed.
     """
@@ -118,9 +119,9 @@ def possible(split: Split, keys: Sequence[EquivalenceTest]) -> dict[ReplayStrate
 
 
 def set_declined(plan: Operator) -> str:
-    """Why tasks cannot give a part each of the match set; empty text if they can.
+    """Why tasks cannot each return a part of the match set; empty text if they can.
 
-    A part that owns a final event sees all that its matches depend on, however a plan is cut.
+    In any cut, the part that owns a final event has all events on which its matches depend.
     """
     if require(plan, Transformation).non_overlapping is not None:
         return "non_overlap takes some of the matches, which depend on each other"
@@ -133,7 +134,7 @@ def set_declined(plan: Operator) -> str:
 
 
 def strategy_named(name: str | None) -> ReplayStrategy | None:
-    """The strategy of a name."""
+    """The strategy with a name."""
     if name is None:
         return None
     try:
@@ -151,15 +152,15 @@ def chosen(
     is_skewed: bool,
     parts: int,
 ) -> ReplayChoice:
-    """The forced strategy, else the first that is possible, cheapest first.
+    """The forced strategy, else the cheapest one that is possible.
 
-    Keys are skewed if some are known to hold more than a task should.
+    Keys are skewed if some are known to have more events than a task should.
     """
     others = tuple((each, why) for each, why in declined.items() if why)
     if forced is not None:
         if declined[forced]:
             raise PlanError(f'strategy="{forced}" cannot be taken here: {declined[forced]}')
-        return ReplayChoice(forced, "it was asked for", others)
+        return ReplayChoice(forced, "the call names it", others)
     if not declined[ReplayStrategy.FILES]:
         return ReplayChoice(
             ReplayStrategy.FILES, "the files are in the order of time: no row moves", others

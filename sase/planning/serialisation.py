@@ -1,16 +1,16 @@
 """Plans and statistics as JSON text and back, exact and readable.
 
-{"format": 1,                                     a reader refuses every other
- "fingerprint": "4f0c…",                          of all the rest, so that damage is seen
- "signature": "91d2…",                            of the fingerprint by a key, if there is one
- "plan": {"is": "Transformation", "input": {"is": "Selection", …}},
- "schema": {"is": "Schema", …},
- "options": {}}                                   plain data of the caller
+    {"format": 2,                                     other formats are refused
+     "fingerprint": "4f0c…",                          of all the rest, to detect damage
+     "signature": "91d2…",                            of the fingerprint by a key, if there is one
+     "plan": {"is": "Transformation", "input": {"is": "Selection", …}},
+     "schema": {"is": "Schema", …},
+     "options": {}}                                   plain data of the caller
 
-A frozen value is an object that names its class, without the fields that equal their default, and
-without places in the text of the query, which do not count when values are compared. Reading goes
-by the annotations of the fields: they say which classes, enums and scalars may stand there, so a
-new operator or condition needs no line here, and no text can make anything else.
+A frozen value is an object with the name of its class. It lacks the fields that equal their
+default, and the positions in the text of the query, which are not compared. Reading follows the
+annotations of the fields, which state the valid classes, enums and scalars. So a new operator or
+condition needs no line here, and no text can create any other object.
 """
 
 from __future__ import annotations
@@ -30,21 +30,19 @@ from reprlib import repr as brief
 from types import UnionType
 from typing import Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
 
+from sase.base.signature import signature, verify
+from sase.base.texts import did_you_mean
 from sase.binding.schema import Schema
 from sase.errors import PlanError, SchemaError
-from sase.nearest import did_you_mean
-from sase.planning.nodes import Operator
+from sase.planning.plan.nodes import Operator
 from sase.planning.statistics import Statistics
-from sase.signature import signature, verify
 
 Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
 
-FORMAT = 1
-# Classes and fields that have other names than when the format was fixed.
-_STORED_AS = {"RewriteStep": "Step", "RewriteCall": "Call", "non_overlapping": "apart"}
+FORMAT, STATISTICS_FORMAT = 2, 1
 _MEMBERS = ("format", "fingerprint", "plan", "schema", "options")
 _SIGNATURE = "signature"
-# What a key signs, so that what it signs elsewhere is no plan.
+# Signed with the content, so that a signature of another kind of document is not valid for a plan.
 _SIGNED = "SASE plan "
 
 
@@ -58,7 +56,7 @@ class StoredPlan(NamedTuple):
 
 @contextmanager
 def refusing_depth(refused: str = "this is not a plan") -> Iterator[None]:
-    """Make an error of ours of what is nested too deeply."""
+    """Raise this package's error if a document is nested too deeply."""
     try:
         yield
     except RecursionError as problem:
@@ -68,7 +66,7 @@ def refusing_depth(refused: str = "this is not a plan") -> Iterator[None]:
 def plan_to_json(
     root: Operator, schema: Schema, *, key: bytes | None = None, **options: Json
 ) -> str:
-    """The text of a plan, the same wherever it is written; signed with a key."""
+    """Write a plan as text, equal on every machine; signed with a key if given."""
     parts: dict[str, Json] = {"plan": encoded(root), "schema": encoded(schema), "options": options}
     mark = _digest({"format": FORMAT, **parts})
     head: dict[str, Json] = {"format": FORMAT, "fingerprint": mark}
@@ -79,10 +77,10 @@ def plan_to_json(
 
 @refusing_depth()
 def plan_from_json(text: str, key: bytes | None = None) -> StoredPlan:
-    """The plan of a text, or a `PlanError` that says where the text is wrong.
+    """Read a plan from text, or raise a `PlanError` with the place of the mistake.
 
-    With a key it must be signed with that. This is what the text says, and may be no plan that
-    runs: see `sase.api.stored_plan`.
+    With a key the text must be signed with it. The plan is not checked beyond its types, and may
+    not run: see `sase.api.stored_plan`.
     """
     document = _document(text)
     mark = _digest(document)
@@ -95,10 +93,10 @@ def plan_from_json(text: str, key: bytes | None = None) -> StoredPlan:
     return StoredPlan(root, schema, document["options"])
 
 
-def _check_signature(given: object, mark: str, key: bytes) -> None:
+def _check_signature(value: object, mark: str, key: bytes) -> None:
     found = None
-    if isinstance(given, str):
-        found = bytes.fromhex(given) if _HEX.fullmatch(given) else b""
+    if isinstance(value, str):
+        found = bytes.fromhex(value) if _HEX.fullmatch(value) else b""
     verify("plan", (_SIGNED + mark).encode(), found, key, PlanError)
 
 
@@ -130,7 +128,7 @@ def _document(text: str) -> dict[str, Any]:
 
 
 def _object(text: str, refused: str, it_is: str) -> dict[str, Any]:
-    """The members of a text that states its format, or an error that says what it was taken for."""
+    """The members of a text that states its format; raise a PlanError for other texts."""
     try:
         document = json.loads(text)
     except ValueError as problem:
@@ -142,18 +140,18 @@ def _object(text: str, refused: str, it_is: str) -> dict[str, Any]:
 
 def statistics_to_json(statistics: Statistics) -> str:
     """The text of statistics: {"format": 1, "statistics": {"is": "Statistics", …}}."""
-    return json.dumps({"format": FORMAT, "statistics": encoded(statistics)}, indent=1)
+    return json.dumps({"format": STATISTICS_FORMAT, "statistics": encoded(statistics)}, indent=1)
 
 
 def statistics_from_json(text: str) -> Statistics:
-    """The statistics of a text, or a `PlanError` that says where the text is wrong."""
+    """Read statistics from text, or raise a `PlanError` with the place of the mistake."""
     refused = "these are no statistics"
     with refusing_depth(refused):
         document = _object(text, refused, "they are")
-        if document["format"] != FORMAT:
+        if document["format"] != STATISTICS_FORMAT:
             found = brief(document["format"])
             raise PlanError(
-                f"these statistics have format {found}, not {FORMAT}: measure them again"
+                f"these statistics have format {found}, not {STATISTICS_FORMAT}: measure them again"
             )
         if document.keys() != {"format", "statistics"}:
             found = brief([*document])
@@ -180,24 +178,19 @@ def encoded(value: object) -> Json:
         case frozenset():
             return sorted(map(encoded, value), key=str)
     kind: Any = type(value)
-    data: dict[str, Json] = {"is": _name_of(kind)}
+    data: dict[str, Json] = {"is": kind.__name__}
     for name, (field, _) in _stored(kind).items():
-        if (member := getattr(value, field.name)) != field.default:
+        if (member := getattr(value, name)) != field.default:
             data[name] = encoded(member)
     return data
 
 
-def _name_of(kind: type[Any]) -> str:
-    """Return the name under which values of a type are stored."""
-    return _STORED_AS.get(kind.__name__, kind.__name__)
-
-
 @cache
 def _stored(kind: type[Any]) -> dict[str, tuple[Field[Any], Any]]:
-    """The fields by stored name with their types, without those derived or not compared."""
+    """The fields by name with their types, except derived ones and those not compared."""
     hints = get_type_hints(kind)
     stored = [field for field in fields(kind) if field.init and field.compare]
-    return {_STORED_AS.get(each.name, each.name): (each, hints[each.name]) for each in stored}
+    return {each.name: (each, hints[each.name]) for each in stored}
 
 
 _FRACTION = re.compile(r"-?[0-9]{1,1000}(/[1-9][0-9]{0,999})?")
@@ -209,7 +202,7 @@ _IN_JSON = {"NoneType": "null", "str": "text", "tuple": "list", "frozenset": "li
 def decoded(data: Json, hint: Any, place: str) -> Any:
     """Decode plain data of an annotated type; `place` is for messages."""
     alternatives = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    kinds = {_name_of(get_origin(kind) or kind): kind for kind in alternatives}
+    kinds = {(get_origin(kind) or kind).__name__: kind for kind in alternatives}
     words = {word: value for kind in alternatives for word, value in _words(kind).items()}
     match data:
         case {"is": "float", "value": "inf" | "-inf" | "nan" as text} if "float" in kinds:
@@ -259,10 +252,10 @@ def _instance(data: dict[str, Json], kind: Any, place: str) -> Any:
     values = {}
     for name, (field, hint) in stored.items():
         if name in data:
-            values[field.name] = decoded(data[name], hint, f"{place}.{name}")
+            values[name] = decoded(data[name], hint, f"{place}.{name}")
         elif field.default is MISSING:
             raise PlanError(f"{place}: {kind.__name__} lacks its field `{name}`")
     try:
         return kind(**values)
-    except (SchemaError, ValueError) as problem:  # such as a unit of time that there is not
+    except (SchemaError, ValueError) as problem:  # for example an unknown unit of time
         raise PlanError(f"{place}: no {kind.__name__} is like this: {problem}") from problem

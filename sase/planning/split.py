@@ -1,9 +1,9 @@
-"""How a plan may be cut into parts: the one source for threads and tasks.
+"""How a plan may be cut into parts, for threads and for tasks.
 
 A match lies in one part of a cut by key, because all its events agree on the key, and so do the
-events that could forbid it. In a cut by time a slice owns the matches whose last event lies in it,
-and looks back as far as a match can reach; with a negated end it owns those whose first event does,
-and looks ahead as well. Neither changes the result.
+events that could forbid it. In a cut by time a slice owns the matches with their last event in it,
+and looks back as far as a match can reach. With a negated end it owns those with their first event
+in it, and looks ahead as well. Neither changes the result.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from sase.binding.bound import BoundComponent, BoundWindow, EquivalenceTest, WindowKind
 from sase.lang.ast import StrategyName
-from sase.planning.negatives import NegativeElement
-from sase.planning.nodes import (
+from sase.planning.plan.negatives import NegativeElement
+from sase.planning.plan.nodes import (
     Confidence,
     Negation,
     Operator,
@@ -30,7 +30,7 @@ from sase.planning.nodes import (
     reading,
     require,
 )
-from sase.planning.waiting import Waiting, waiting_of
+from sase.planning.reasoning.run_forms import Waiting, waiting_of
 
 DETECTED = "matches wait for an absence at their end, and only time tells which are first"
 GROWS = "matches wait that may grow, and only time tells which are first"
@@ -40,17 +40,18 @@ NOTHING_SHARED = "it has neither a window nor an attribute that all events agree
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The tests by whose keys the events may be parted, and the halo of a slice of time.
+    """The tests with keys by which the events may be parted, and the halo of a slice of time.
 
-    `before` is how far back, `after` how far ahead; with neither there are no slices. `reason`
-    says why there is no cut at all.
+    `before` is how far back, `after` how far ahead; with neither there are no slices. `reason` says
+    why there is no cut at all.
     """
 
     keys: tuple[EquivalenceTest, ...] = ()
     before: BoundWindow | None = None
     after: BoundWindow | None = None
     reason: str = ""
-    # Of imprecise time how many windows may lie between a match's detection and what it depends on.
+    # With imprecise time: the number of windows that may lie between the detection of a match and
+    # the events on which it depends.
     windows: int = 0
 
     @property
@@ -60,7 +61,7 @@ class Split:
 
     @property
     def by_key(self) -> bool:
-        """Whether keys are the only cut."""
+        """Whether the plan can be cut by keys only."""
         return self.before is None and bool(self.keys)
 
     @property
@@ -74,11 +75,11 @@ class Split:
         return self.windows > 0
 
     def around(self, longest: int) -> Split:
-        """The split with the halo that imprecise time needs, by the longest interval.
+        """The split with the halo for imprecise time, given the longest interval.
 
-        All events of a match, and all that may forbid it, have begun when it is detected, and no
-        longer before than the windows and that interval twice: one event ends at the time of
-        detection, and another one lies, within the window, at its latest time.
+        All events of a match, and all that may forbid it, have begun when it is detected. They
+        began no earlier than the windows and twice that interval before: one event ends at the time
+        of detection, and another one is within the window by its latest time.
         """
         if not self.by_detection or self.before is None:
             return self
@@ -89,10 +90,9 @@ class Split:
 def split_of(plan: Operator) -> Split:
     """The split of a plan.
 
-    A run depends on the events from its first to its last alone, so it is cut like a sequence.
-    But strict contiguity counts all events, so keys do not part them, and results that must not
-    overlap depend on those before them. What is asked of several branches is cut as each of them
-    may be.
+    A run depends only on the events from its first to its last, so it is cut like a sequence. But
+    strict contiguity counts all events, so they cannot be parted by keys; and non-overlapping
+    results depend on earlier ones. A union is cut in a way that is valid for each of its branches.
     """
     union = find(plan, Union)
     if union is not None:
@@ -105,8 +105,8 @@ def split_of(plan: Operator) -> Split:
     keys = () if _is_strict(source) else _keys((*source.tests, *inferred), source, negations)
     ends = [may_end(source.components, negation) for negation in negations]
     if find(plan, Confidence) is not None:
-        # All matches come by the time at which they are detected. Behind a negated end that is a
-        # window later than its events, and what a negated start forbids is one before them.
+        # Matches are ordered by the time of detection. With a negated end that is a window after
+        # their events; a negated start forbids events up to a window before them.
         reason = "" if keys or window is not None else NOTHING_SHARED
         return Split(keys, before=window, reason=reason, windows=2 if any(ends) else 1)
     always = [negation.before is None for negation in negations]
@@ -117,8 +117,7 @@ def split_of(plan: Operator) -> Split:
     if _is_told_late(waiting, window, non_overlapping):
         return Split(reason=GROWS)
     if non_overlapping is not None:
-        # Where keys are the only cut, a part does not know how many events of others there
-        # were.
+        # With keys as the only cut, a part does not know the number of events of the others.
         counts = window is not None and window.kind is WindowKind.EVENTS
         keys = () if counts else tuple(test for test in keys if test in non_overlapping)
     if window is None or is_ranked or non_overlapping is not None:
@@ -132,9 +131,9 @@ def _is_told_late(
     window: BoundWindow | None,
     non_overlapping: tuple[EquivalenceTest, ...] | None,
 ) -> bool:
-    """Whether parts would not have the order of matches that wait since they may grow.
+    """Whether parts cannot order the matches that wait because they may grow.
 
-    They have it where all wait, by the time of the first event or until the end.
+    They can if all of them wait, by the time of the first event or until the end.
     """
     if waiting is Waiting.NONE:
         return False
@@ -160,7 +159,8 @@ def _of_branches(union: Union, non_overlapping: tuple[EquivalenceTest, ...] | No
         own = {test.attribute for test in non_overlapping}
         keys = () if counts else tuple(test for test in keys if test.attribute in own)
         return Split(keys, reason="" if keys else OVERLAPS)
-    # On imprecise time: which branch gives a match that may be detected at two times is known last.
+    # With imprecise time a match of two branches may be detected at two times; which branch reports
+    # it is known only at the later one.
     is_late = any(each.windows > 1 for each in every)
     if not keys and (is_late or first.before is None):
         return Split(reason=DETECTED if is_late else NOTHING_SHARED)
@@ -172,14 +172,14 @@ def _of_branches(union: Union, non_overlapping: tuple[EquivalenceTest, ...] | No
 def _shared_keys(union: Union, every: list[Split]) -> tuple[EquivalenceTest, ...]:
     """The keys of all branches, as tests of the whole pattern.
 
-    A branch of one event is in no part by a key that is not written, and may have none.
+    A branch of one event is parted by written keys only, as its event may have no other.
     """
     of_each = [{test.attribute for test in each.keys if not test.attributes} for each in every]
     names = set.intersection(*of_each)
     written = {test.attribute: test for test in _keys(union.tests, union, [])}
     if len(every) < len(union.branches):
         return tuple(test for name, test in written.items() if name in names)
-    # What every branch declares, the whole does.
+    # An attribute that every branch declares, the whole pattern declares.
     declared = (True,) * (max(each.index for each in union.components) + 1)
     inferred = (replace(test, declared=declared) for test in every[0].keys)
     return tuple(
@@ -190,14 +190,14 @@ def _shared_keys(union: Union, every: list[Split]) -> tuple[EquivalenceTest, ...
 
 
 def _is_alone(plan: Operator) -> bool:
-    """Whether every match of a branch is one event, whatever others there are."""
+    """Whether every match of a branch is one event, independent of all other events."""
     components = reading(plan).components
     is_one = len(components) == 1 and components[0].is_single
     return is_one and not (negations_of(plan) or window_of(plan))
 
 
 def may_end(components: Sequence[BoundComponent], negation: NegativeElement) -> bool:
-    """Whether a match may have no event behind a negative element."""
+    """Whether a match may have no event after a negative element."""
     after = -1 if negation.after is None else negation.after
     return all(component.minimum == 0 for component in components[after + 1 :])
 
@@ -218,7 +218,7 @@ def _why_whole(
 
 
 def window_of(plan: Operator) -> BoundWindow | None:
-    """The window of the query, wherever it was pushed."""
+    """The window of the query, from whichever operator checks it."""
     holders = Window | Negation | SequenceConstruction | SequenceScan | RunEvaluation
     operators = (each for branch in branches_of(plan) for each in chain(branch))
     windows = (each.window for each in operators if isinstance(each, holders))
@@ -226,7 +226,7 @@ def window_of(plan: Operator) -> BoundWindow | None:
 
 
 def negations_of(plan: Operator) -> list[NegativeElement]:
-    """The negative components and sequences, wherever they are decided."""
+    """The negative components and sequences, from whichever operators check them."""
     found: list[NegativeElement] = []
     for branch in branches_of(plan):
         for operator in chain(branch):
@@ -240,6 +240,6 @@ def _keys(
     scan: SequenceScan | RunEvaluation | Union,
     negations: list[NegativeElement],
 ) -> tuple[EquivalenceTest, ...]:
-    """The tests that every type of every component declares: else an event has no one key."""
+    """The tests that every type of every component declares: other events may lack a key."""
     every = [*scan.components, *(each for n in negations for each in n.components)]
     return tuple(t for t in tests if t.value is None and t.is_declared_by(every))

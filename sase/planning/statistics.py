@@ -1,7 +1,7 @@
-"""Statistics of the events that plans and estimates depend on: a frozen value.
+"""Statistics of events, on which plans and estimates depend: a frozen value.
 
-`sase.engine.statistics` measures it. Shares are fractions from 0 to 1. Counts of a sample are
-scaled to the whole input, and its shares are never 0 or 1 because something did not come up in it.
+`sase.engine.statistics` measures them. Shares are fractions from 0 to 1. Counts of a sample are
+scaled to the whole input. Its shares are never 0 or 1 only because the sample lacks some events.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ UNKNOWN_AGREEMENT = 0.01
 
 @dataclass(frozen=True, slots=True)
 class AttributeStatistics:
-    """An attribute among the events of a type.
+    """An attribute of the events of a type.
 
-    `nulls` is the share of NULL and `distinct` the number of values. `agreement` is how likely
-    two events agree: the sum of the squares of the shares, 1 / `distinct` without skew.
-    `quantiles` of numbers go from the least to the greatest, in steps of equally many. Texts are
-    `plain` that the input has row by row, and not as codes of a dictionary.
+    `nulls` is the share of NULL and `distinct` the number of values. `agreement` is how likely two
+    events agree: the sum of the squares of the shares, 1 / `distinct` without skew. `quantiles` of
+    numbers are from the least to the greatest, with equal numbers of events between them. Texts are
+    `plain` if the input has them row by row, not as codes of a dictionary.
     """
 
     name: str
@@ -55,7 +55,7 @@ class TypeStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The share of the events of its types that pass the conditions on a component alone."""
+    """The share of the events of its types that pass the conditions on a single component."""
 
     variable: str
     share: float
@@ -68,8 +68,8 @@ class Admission:
 class Agreement:
     """How likely random events, one of each variable, agree on all of some attributes.
 
-    They are of the types of the variables and pass the conditions on them alone, follow each
-    other as in the pattern, and lie within the window where that makes a difference.
+    They have the types of the variables, pass the conditions on single variables, are in pattern
+    order, and lie within the window if that makes a difference.
     """
 
     attributes: tuple[str, ...]
@@ -82,10 +82,10 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Selectivity:
-    """The share of random events of its variables that a condition, given as text, lets pass.
+    """The share of random events of its variables that satisfy a condition, given as text.
 
-    They follow each other as in the pattern, and within the window and under the equivalence
-    tests if there are enough of such.
+    They are in pattern order, and satisfy the window and the equivalence tests if there are enough
+    such events.
     """
 
     condition: str
@@ -95,17 +95,17 @@ class Selectivity:
         _check_shares(self.share)
 
 
-# The source of statistics that leave no event out.
+# The source of statistics over all events.
 ALL_EVENTS = "all events"
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The events as a whole and by type, and how the parts of a query fare on them.
+    """The events as a whole and by type, and the shares that pass the parts of a query.
 
-    `source` is "footers", "all events", or "a sample" of `sampled` events. `first` and `last`
-    are times in raw units. `loaded` says that a plan is made for all of them at hand at once; it is
-    not measured, and not kept.
+    `source` is "footers", "all events", or "a sample" of `sampled` events. `first` and `last` are
+    times in raw units. `loaded` says that a plan is made for all events in memory at once; it is
+    neither measured nor stored.
     """
 
     rows: int
@@ -124,7 +124,7 @@ class Statistics:
 
     @property
     def span(self) -> int | None:
-        """The time from the first event to the last, both counted."""
+        """The time from the first event to the last, both included."""
         return None if self.first is None or self.last is None else self.last - self.first + 1
 
     def type(self, name: str) -> TypeStatistics | None:
@@ -132,7 +132,7 @@ class Statistics:
         return next((each for each in self.types if each.name == name), None)
 
     def rows_of(self, types: Iterable[str] | None) -> float:
-        """The events of some types; all where they are not told apart."""
+        """The number of events of some types; of all if their types are unknown."""
         if types is None or not self.types:
             return float(self.rows)
         return float(sum(each.rows for each in map(self.type, types) if each is not None))
@@ -147,7 +147,7 @@ class Statistics:
 
     @property
     def coded(self) -> Statistics:
-        """The same of events whose plain texts have been coded."""
+        """The statistics after plain texts have been coded."""
 
         def of_type(known: TypeStatistics) -> TypeStatistics:
             attributes = tuple(replace(each, plain=False) for each in known.attributes)
@@ -158,8 +158,8 @@ class Statistics:
     def pair_agreement(self, name: str, types: Iterable[str] | None = None) -> float:
         """How likely two events of some types agree on an attribute.
 
-        Where no two of one type do, that says nothing of two types, which may have the same values:
-        then each value is as likely as another.
+        If no two events of one type agree, that says nothing about two types, which may have the
+        same values: then each value is equally likely.
         """
         shares = [
             1 / each.distinct if each.agreement == 0 and each.distinct else each.agreement
@@ -169,11 +169,11 @@ class Statistics:
         return max(shares, default=UNKNOWN_AGREEMENT)
 
     def admission(self, variable: str) -> float | None:
-        """The share that the conditions on a component alone let pass."""
+        """The share that passes the conditions on a single component."""
         return next((a.share for a in self.admissions if a.variable == variable), None)
 
     def unevenness(self, name: str, types: Iterable[str] | None = None) -> float:
-        """How much likelier two events agree than if values were equally frequent."""
+        """How much more likely two events agree than if values were equally frequent."""
         known = self.attributes(name, types)
         found = [
             each.agreement * each.distinct for each in known if each.agreement and each.distinct
@@ -187,14 +187,14 @@ class Statistics:
         return next((each.share for *key, each in known if tuple(key) == wanted), None)
 
     def selectivity(self, condition: str) -> float | None:
-        """The share that a condition lets pass."""
+        """The share that satisfies a condition."""
         return next((s.share for s in self.selectivities if s.condition == condition), None)
 
 
 def united(parts: Sequence[Statistics]) -> Statistics:
-    """The statistics of several queries on the same events: of what both ask, those of the first.
+    """The statistics of several queries on the same events; for a part of both, those of the first.
 
-    Of one attribute that is known to more of them those of the first that knows it.
+    The statistics of an attribute are those of the first query that has them.
     """
     first = parts[0]
     types: dict[str, TypeStatistics] = {}

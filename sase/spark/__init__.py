@@ -1,6 +1,6 @@
-"""Patterns over DataFrames of Spark: the same plan and the same answer as on one machine."""
+"""Patterns over Spark DataFrames: the same plan and the same results as on one machine."""
 
-# ruff: noqa: E402 - PySpark is looked for before anything imports it.
+# ruff: noqa: E402 - the check for PySpark runs before anything imports it.
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast, overloa
 
 from sase.spark.session import check_pyspark
 
-check_pyspark()  # before anything below imports what may not be there
+check_pyspark()  # before anything below imports PySpark
 
 from sase.binding.input_options import InputKeywords, check_choice, takes_input_options
 from sase.errors import PlanError
 from sase.spark.explain import SparkExplanation, explain
+from sase.spark.reading.source import FrameSource
 from sase.spark.replay import FRAMES, Replay, ReplayKeywords, check_form, replay
 from sase.spark.script import ScriptResults, script
-from sase.spark.source import FrameSource
 from sase.spark.streaming import Stream, stream
 from sase.spark.table_function import register
-from sase.spark.worker import spare_imports
+from sase.spark.tasks.worker import spare_imports
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,7 +40,7 @@ __all__ = [
     "stream",
 ]
 
-# A worker that has a task of ours imports this package first, and by it all that tasks need.
+# A worker imports this package before a task of ours, and with it everything that tasks need.
 spare_imports()
 
 
@@ -62,7 +62,7 @@ def match(query: str, df: Events, *, output: Literal["count"], **rest: Any) -> i
 def match(query: str, df: Events, *, output: str, **rest: Any) -> DataFrame | int: ...
 
 
-# The forms only tell apart what is returned: what else may be given stands here, once.
+# The overloads differ only in the result, so the other keywords are listed once, in these forms.
 @takes_input_options  # type: ignore[misc]
 def match(
     query: str,
@@ -82,19 +82,20 @@ def match(
     max_memory: object = None,
     **options: Unpack[InputKeywords],
 ) -> DataFrame | int:
-    """The matches of a query in a DataFrame of events, or in a dict of type name → DataFrame.
+    """Match a query in a DataFrame of events, or in a dict of type name → DataFrame.
 
-    `output` is "structs", "flat" for a column for each attribute, "non_overlap" for those matches
-    that do not overlap (as structs, or with `flat=True` flat), "compressed" for a row for each
-    event that matches end at, with their number and who takes part, or "count" for the exact
-    number of all, an int: that alone runs the search.
+    `output` is the form of the results. "structs" has a struct for each event, and "flat" has a
+    column for each attribute. "non_overlap" has those matches that do not overlap, as structs, or
+    with `flat=True` flat. "compressed" has a row for each event at which matches end, with their
+    number and their events. "count" is the exact number of matches, an int; only this form runs the
+    search at once.
 
-    Streaming DataFrames give a streaming one. `lateness` is how late their rows may be where they
-    have no watermark, `buckets` the number of parts that the keys and the state are in.
+    The matches of streaming DataFrames are a streaming DataFrame. `lateness` is how late rows
+    without a watermark may be. `buckets` is the number of parts of the keys and the state.
 
-    `timeout` is how long the search of each part may take, `max_memory` by how much its worker may
-    grow meanwhile, both as in `sase.match`; in a stream they are of each push into a bucket. What
-    exceeds them ends the job with a `TimeLimitError` or a `MemoryLimitError`.
+    `timeout` is the time limit of the search of each part, and `max_memory` limits the growth of
+    its worker, both as in `sase.match`. In a stream, they apply to each push into a bucket.
+    Exceeding one of them ends the job with a `TimeLimitError` or a `MemoryLimitError`.
     """
     if FrameSource.of(df).is_streaming:
         _refuse("cut tables, and a stream is parted by key alone", slices=slices, strategy=strategy)
@@ -120,9 +121,9 @@ class MatchKeywords(ReplayKeywords, total=False):
 
 
 def pattern(query: str, **options: Unpack[MatchKeywords]) -> Callable[[DataFrame], DataFrame]:
-    """A transformation of a DataFrame to the matches in it: `df.transform(pattern("EVENT …"))`.
+    """Return a transformation of events to matches: `df.transform(pattern("EVENT …"))`.
 
-    The options are those of `match`, for forms that are DataFrames.
+    The options are those of `match`, for outputs that are DataFrames.
     """
     check_choice("output", options.get("output", "structs"), FRAMES)
 
@@ -133,7 +134,7 @@ def pattern(query: str, **options: Unpack[MatchKeywords]) -> Callable[[DataFrame
 
 
 def _refuse(why: str, **given: object) -> None:
-    """Refuse arguments that are not for these events."""
+    """Refuse arguments that do not apply to these events."""
     named = " and ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
     if named:
         raise PlanError(f"{named}: {' and '.join(given)} {why}: leave them out")

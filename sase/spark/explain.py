@@ -1,4 +1,4 @@
-"""EXPLAIN on Spark: both plans, what runs where, the cut, and with `analyze` what tasks count."""
+"""EXPLAIN on Spark: both plans, the place of each step, the cut, and with `analyze` counters."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from typing import Any, Unpack
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from sase.engine.pipeline.time_slices import without_limit
+from sase.api.set_results import ways_of
+from sase.engine.pipeline.threads import without_limit
 from sase.errors import PlanError
+from sase.planning.counting import CountingWay, CountMethod
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.describe import split_text
 from sase.planning.explain.driven import PhysicalPath, paths_of
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.planning.explain.text import form_lines, physical_lines, tree
-from sase.planning.nodes import name_of
 from sase.planning.physical.drive import Feed
+from sase.planning.plan.nodes import name_of
 from sase.planning.quantities import counted, duration, percentage
 from sase.planning.replay import EARLIEST, SlicePlan
-from sase.planning.shared_scans import operator_names
 from sase.printable import Documented, printable_lines
+from sase.spark.reading.row_layout import PART
+from sase.spark.reading.source import plan_text
 from sase.spark.replay import STREAMED, Replay, ReplayKeywords, replay
-from sase.spark.row_layout import PART
-from sase.spark.source import plan_text
 
 VERSION = 1
 
@@ -40,7 +41,8 @@ def explain(
 ) -> SparkExplanation:
     """Explain a query on Spark; the options are those of `match`.
 
-    Only jobs that look for the bounds of slices run; with `analyze` the query, for its counters.
+    The only jobs are those that find the bounds of slices. With `analyze`, the query runs, too, for
+    its counters.
     """
     limits = [name for name in ("timeout", "max_memory") if options.get(name) is not None]
     if limits and not analyze:
@@ -49,21 +51,23 @@ def explain(
 
 
 def explained(replay: Replay, *, analyze: bool = False) -> SparkExplanation:
-    """The explanation of a replay."""
+    """Explain a replay."""
     compiled, optimized, cut = replay.compiled, replay.optimized, replay.cut
     statistics = replay.statistics
     output = "all" if replay.output in STREAMED else replay.output
-    form = explained_form(output, compiled.basic, optimized.plan, statistics)
+    ways = ways_of(compiled, is_number=False)
     if output in SETS:
-        if analyze and not replay.listing_reasons(output):
-            raise PlanError(analyze_lists(output))
         reasons = replay.listing_reasons(output)
-        form = dataclasses.replace(form, reasons=reasons, by_branch=False, by_states=False)
+        if analyze and not reasons:
+            raise PlanError(analyze_lists(output))
+        how = CountMethod.LISTED if reasons else CountMethod.PATHS
+        ways = (CountingWay(how, reasons=reasons),)
+    form = explained_form(output, ways, optimized.plan, statistics)
     plan = described(
         compiled.query, compiled.recipe, optimized, statistics, form=form, physical=_paths(replay)
     )
     return SparkExplanation(
-        # The search alone is cut, and may be cut in more ways than all with a second step.
+        # This is the split of the search; with a second step, the search may be split in more ways.
         dataclasses.replace(plan, split=split_text(replay.plan.split)),
         str(cut.choice.strategy),
         cut.choice.reason,
@@ -81,7 +85,7 @@ def explained(replay: Replay, *, analyze: bool = False) -> SparkExplanation:
 
 
 def _paths(replay: Replay) -> tuple[PhysicalPath, ...]:
-    """The fused paths for the rows of a part, which a task loads block by block."""
+    """The drives for the rows of a part, which a task loads block by block."""
     if replay.output in SETS and not replay.listing_reasons(replay.output):
         return ()
     paths = paths_of(without_limit(replay.plan)[0], in_pieces=True)
@@ -93,25 +97,26 @@ def _halo(replay: Replay, *, analyze: bool) -> Halo | None:
         return None
     if analyze:
         return measured(replay)
-    # Of keys that are not hot no row is in a slice.
+    # With hot keys, only their rows are in slices, so the bounds say nothing about the others.
     return None if replay.cut.hot else estimated(replay.cut.slices)
 
 
 def estimated(slices: SlicePlan) -> Halo | None:
-    """The halo by the bounds, if as many rows lie in each slice; None where too few are known."""
+    """The halo from the bounds, if all slices have equally many rows; None without bounds."""
     lengths = [end - begin for begin, end in zip(slices.bounds, slices.bounds[1:], strict=False)]
     if not lengths or EARLIEST in slices.begins:
         return None
     share = 0.0
     for number, bound in enumerate(slices.bounds):
-        # The first and the last slice are open: they are taken to be as long as their neighbours.
+        # The first and the last slice are open; their length is assumed to be that of the next
+        # ones.
         before, behind = lengths[max(number - 1, 0)], lengths[min(number, len(lengths) - 1)]
         share += (bound - slices.begins[number]) / before + (slices.ends[number] - bound) / behind
     return Halo(share / len(slices))
 
 
 def measured(replay: Replay) -> Halo | None:
-    """The halo as it is: a job counts the parts that each row goes to; None if there is no row."""
+    """The measured halo: a job counts the parts of each row; None if there is no row."""
     parts = sf.size(sf.col(f"`{PART}`"))
     several = sf.sum(sf.when(parts > 1, 1).otherwise(0))
     found = replay.rows_with_parts().select(sf.count(sf.lit(1)), sf.sum(parts), several).first()
@@ -129,12 +134,12 @@ def counters(replay: Replay) -> tuple[TaskCounter, ...]:
         .agg(sf.sum(value), sf.max(value), sf.max_by(part, value))
         .collect()
     )
-    order = ["Task", *operator_names(replay.operators[-1])]
+    order = ["Task", *(each.name for each in replay.plan.placed)]
     every = (TaskCounter(*row) for row in found)
     return tuple(sorted(every, key=lambda each: (order.index(each.operator), each.counter)))
 
 
-# ---------------------------------------------------------------- what runs where
+# ---------------------------------------------------------------- places of the steps
 
 
 def _places(replay: Replay) -> Iterator[Placement]:
@@ -158,7 +163,7 @@ def _places(replay: Replay) -> Iterator[Placement]:
 
 
 def _preparing(replay: Replay) -> Iterator[Placement]:
-    """The steps that bring rows to the matchers."""
+    """The steps before the rows reach the matchers."""
     plan = replay.plan
     columns = "all columns" if plan.scan.columns is None else ", ".join(sorted(plan.named))
     if replay.cut.files is not None:
@@ -194,7 +199,7 @@ def _placing(replay: Replay) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A step and where it runs: on the driver, by Spark SQL, or in Python tasks."""
+    """A step and its place: the driver, Spark SQL, or Python tasks."""
 
     where: str
     what: str
@@ -202,7 +207,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Halo:
-    """The share of rows that slices read in addition, and of those `shared`, where counted."""
+    """The share of additional rows in slices, and of `shared` rows, if counted."""
 
     overhead: float
     shared: float | None = None
@@ -218,7 +223,7 @@ class Halo:
 
 @dataclass(frozen=True, slots=True)
 class TaskCounter:
-    """A counter of an operator: the sum over all tasks, and the part where it is largest."""
+    """A counter of an operator: its sum over all tasks, and the part with the greatest value."""
 
     operator: str
     counter: str
@@ -236,7 +241,8 @@ class TaskCounter:
 class SparkExplanation(Documented):
     """A query over DataFrames: our plan and Spark's, the cut, and the counters of ANALYZE.
 
-    `whole` parts hold histories of keys, and `slices` a slice of time each.
+    `whole` is the number of parts with all events of their keys, and `slices` the number of slices
+    of time.
     """
 
     plan: Explanation
@@ -254,7 +260,7 @@ class SparkExplanation(Documented):
     counters: tuple[TaskCounter, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data of JSON; docs/spark-replay.md describes it."""
+        """Everything as plain data for JSON; docs/spark-replay.md describes it."""
         halo = None if self.halo is None else asdict(self.halo)
         return {
             "version": VERSION,
@@ -284,7 +290,7 @@ class SparkExplanation(Documented):
         return printable_lines("\n".join([*lines, "", "the plan of Spark:", self.spark_plan]))
 
     def _cut(self) -> Iterator[str]:
-        yield f"may be cut {self.plan.split}"
+        yield f"parallel parts: {self.plan.split}"
         yield f"cut by {self.strategy}: {self.reason}"
         yield f"  parts: {', '.join(self._parts())}"
         if self.halo is not None:
@@ -302,7 +308,7 @@ class SparkExplanation(Documented):
             yield f"{self.slices:,} slices of time{of}"
 
     def _where(self) -> Iterator[str]:
-        yield "what runs where:"
+        yield "the place of each step:"
         for place in self.places:
             first, *rest = wrap(f"{place.where}: {place.what}", 98)
             yield f"  {first}"

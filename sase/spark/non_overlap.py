@@ -1,6 +1,6 @@
 """Output `non_overlap` over the matches of all parts: a second step.
 
-Tasks give each match its sort keys, its first and last event, and its partition.
+Tasks add to each match its sort keys, its first and last event, and its partition.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from sase.engine.columns.arrays import Mask, Numbers
-from sase.engine.kernels.scan.non_overlap import select_disjoint
+from sase.engine.kernels.scan.result_order import select_disjoint
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.pipeline.limits import UNLIMITED, Limits
 from sase.errors import DataError
-from sase.planning.nodes import Transformation, exchanged, require
-from sase.planning.plan import EnginePlan
-from sase.spark.arrow_map import map_in_arrow
+from sase.planning.engine_plan import EnginePlan
+from sase.planning.plan.nodes import Transformation, exchanged, require
 from sase.spark.partitioning import Cut
-from sase.spark.result_order import HEAD, ORDER, PARTITION, SPAN, results_of
 from sase.spark.result_schema import with_order
-from sase.spark.task import COUNT
-from sase.spark.task_limits import checked, within
+from sase.spark.tasks.arrow_map import map_in_arrow
+from sase.spark.tasks.result_order import HEAD, ORDER, PARTITION, SPAN, results_of
+from sase.spark.tasks.task import COUNT
+from sase.spark.tasks.task_limits import checked, within
 
 
 def with_overlaps(plan: EnginePlan) -> EnginePlan:
-    """The plan of all matches."""
+    """The plan of all matches, with overlaps."""
     top = require(plan.operators, Transformation)
     top = replace(top, non_overlapping=None, prunes=False)
     return replace(plan, operators=exchanged(plan.operators, top))
 
 
 def has_whole_partitions(cut: Cut, plan: EnginePlan) -> bool:
-    """Whether all matches of a partition are found by one task, which then chooses among them."""
+    """Whether one task finds all matches of a partition, so that it can choose among them."""
     if cut.slices is not None or cut.files is not None:
         return False
     keys = plan.split.keys
@@ -47,7 +47,7 @@ def has_whole_partitions(cut: Cut, plan: EnginePlan) -> bool:
 
 
 def with_places(schema: st.StructType) -> st.StructType:
-    """The columns of results, and what the second step goes by."""
+    """The columns of results, with those for the second step."""
     numbers = st.ArrayType(st.LongType())
     return with_order(schema).add(SPAN, numbers).add(PARTITION, st.StringType())
 
@@ -68,14 +68,14 @@ def non_overlapping(
 
 @dataclass(frozen=True)
 class NonOverlap:
-    """Takes of each partition the first match, and then the first behind it."""
+    """Keeps the first match of each partition, then the first one after it, and so on."""
 
     names: tuple[str, ...]
     gives: Literal["results", "count"] = "results"
     limits: Limits = UNLIMITED
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The columns of those that are taken, or how many there are."""
+        """The columns of the kept matches, or their number."""
         yield from within(self.limits, lambda guard: self._taken(checked(batches, guard)))
 
     def _taken(self, batches: Iterable[pa.RecordBatch]) -> Generator[pa.RecordBatch]:
@@ -92,19 +92,19 @@ class NonOverlap:
 
 @dataclass
 class _Selection:
-    """Goes through the matches partition by partition, in order."""
+    """Selects matches partition by partition, in order."""
 
-    # The last row of all, and the last event of the match taken last.
+    # The last row of all, and the last event of the match kept last.
     last: pa.RecordBatch | None = None
     end: Numbers = field(default_factory=lambda: np.zeros(2, np.int64))
 
     def of(self, batch: pa.RecordBatch) -> Mask:
-        """Mask the matches of a batch that are taken."""
+        """Mask the matches of a batch to keep."""
         partitions = _with_last(self.last, batch, PARTITION)
         differs = pc.not_equal(partitions.slice(1), partitions.slice(0, len(partitions) - 1))
         is_new = differs.to_numpy(zero_copy_only=False)
         self._check(batch, is_new)
-        # Without one before it the first match of all begins a partition.
+        # Without an earlier match, the first one begins a partition.
         continues = self.last is not None and not is_new[0]
         groups = np.cumsum(is_new[len(is_new) - batch.num_rows + 1 :], dtype=np.int64)
         groups = np.append(np.zeros(1, np.int64), groups)
@@ -115,13 +115,13 @@ class _Selection:
             taken[0] = ended
         keep = np.empty(batch.num_rows, np.bool_)
         select_disjoint(groups, begins, ends, taken, keep)
-        if keep.any():  # as the first of each partition is
+        if keep.any():  # the first match of each partition is kept
             self.end = spans[np.flatnonzero(keep)[-1], 2:]
         self.last = batch.slice(batch.num_rows - 1)
         return keep
 
     def _check(self, batch: pa.RecordBatch, is_new: Mask) -> None:
-        """Refuse matches whose last events tie: of several tasks, since one refuses the events."""
+        """Refuse matches with tied last events from several tasks; one task refuses the events."""
         results = results_of(_with_last(self.last, batch, ORDER))
         heads, parts = results[:, :HEAD], results[:, HEAD]
         is_equal = (heads[1:] == heads[:-1]).all(axis=1) & (parts[1:] != parts[:-1])
@@ -132,7 +132,7 @@ class _Selection:
 
 
 def _with_last(last: pa.RecordBatch | None, batch: pa.RecordBatch, name: str) -> Any:
-    """A column, behind the value that the row before has in it."""
+    """A column, after the value of the previous row."""
     column = batch.column(name)
     return column if last is None else pa.concat_arrays([last.column(name), column])
 

@@ -1,7 +1,7 @@
-"""Parquet files in the order of time: tasks read their slice of them, and nothing is shuffled.
+"""Parquet files in the order of time: tasks read slices of them without a shuffle.
 
-By the footers the driver knows the row groups of a slice and its halo; those that overlap in time
-are read and sorted together.
+The driver finds the row groups of a slice and its halo from the footers. Row groups that overlap in
+time are read and sorted together.
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ from pyspark.sql import types as st
 
 from sase.binding import Schema
 from sase.cached_property import cached_property
-from sase.engine.columns.data_types import data_type
-from sase.engine.sources.formats.parquet_footer import check_footer
+from sase.engine.columns.arrow.data_types import data_type
+from sase.engine.sources.formats.parquet import check_footer
 from sase.engine.statistics.footers import groups_of, raw_span
 from sase.errors import DataError
-from sase.planning.plan import EnginePlan
-from sase.spark.slice_bounds import TimeMarks
-from sase.spark.source import FrameSource, plan_text
-from sase.spark.task import Task
+from sase.planning.engine_plan import EnginePlan
+from sase.spark.reading.slice_bounds import TimeMarks
+from sase.spark.reading.source import FrameSource, plan_text
+from sase.spark.tasks.search import QuerySearch
+from sase.spark.tasks.task import Task
 
-# Rows of a slice, about, and the most that are sorted together since their times overlap.
+# The approximate rows of a slice, and the most rows of overlapping row groups to sort together.
 SLICE_ROWS, MOST_SORTED = 1 << 22, 1 << 23
-# Footers are read side by side, and of more files than these the driver reads none.
+# The number of footers read in parallel, and the most files for which the driver reads footers.
 READERS, MOST_FILES = 16, 20_000
-# How Spark prints a plan that is one relation, of any name; its text is no contract, so that
-# tests/spark/test_parquet.py holds it.
+# Spark's text for a plan that is only one relation, with any name. The text is not stable, so
+# tests/spark/test_parquet.py checks it.
 _PARQUET = re.compile(
     r"^== Analyzed Logical Plan ==\n.*\n(?:[ +-]*SubqueryAlias .*\n)*"
     r"[ +-]*Relation .*\] parquet\n\n== Optimized",
@@ -59,7 +60,7 @@ class RowGroup:
 
 @dataclass(frozen=True, slots=True)
 class RowGroupRun:
-    """Row groups whose times overlap: they are read and sorted together."""
+    """Row groups that overlap in time; they are read and sorted together."""
 
     groups: tuple[RowGroup, ...]
     first: int
@@ -73,7 +74,7 @@ class RowGroupRun:
 
 @dataclass(frozen=True, eq=False)
 class Parquet:
-    """Files whose footers say the times; `folders` are the columns that folders give."""
+    """Files with times in their footers; `folders` are the columns from names of folders."""
 
     uris: tuple[str, ...]
     groups: tuple[RowGroup, ...]
@@ -81,12 +82,12 @@ class Parquet:
 
     @cached_property
     def runs(self) -> tuple[RowGroupRun, ...]:
-        """All that is read together, in the order of time."""
+        """The row groups that are read together, in the order of time."""
         return tuple(_runs(self.groups))
 
     @cached_property
     def declined(self) -> str:
-        """The reason why slices of time cannot be read of them; empty if they can."""
+        """The reason why slices of time cannot be read from the files; empty if they can."""
         longest = max(self.runs, key=lambda run: run.rows, default=None)
         if longest is None or longest.rows <= MOST_SORTED:
             return ""
@@ -101,7 +102,7 @@ class Parquet:
         return sum(group.rows for group in self.groups)
 
     def times(self, cells: int) -> TimeMarks:
-        """Marks between equal parts, as if the times of each row group were spread evenly."""
+        """Marks of equal parts, if the times of each row group are assumed to be evenly spread."""
         if not self.groups:
             return TimeMarks(0)
         edges = sorted({each for group in self.groups for each in (group.first, group.last)})
@@ -121,7 +122,7 @@ class Parquet:
         return TimeMarks(self.rows, first, edges[-1], marks)
 
     def bounds(self, parts: int) -> tuple[int, ...]:
-        """Bounds of so many slices of about equal size, at most: no row group is read twice."""
+        """At most `parts - 1` bounds of slices of about equal size, between runs of row groups."""
         found, seen, size = list[int](), 0, self.rows / parts
         for run in self.runs:
             if seen >= size * (len(found) + 1) and run.first > (found or [self.runs[0].first])[-1]:
@@ -130,11 +131,11 @@ class Parquet:
         return tuple(found)
 
 
-# ---------------------------------------------------------------- what the files are
+# ---------------------------------------------------------------- the files
 
 
 def parquet_of(source: FrameSource, plan: EnginePlan) -> Parquet | str:
-    """The files of which the events are read as they are; or why tasks cannot read them."""
+    """The files of unchanged events, or the reason why tasks cannot read them."""
     if source.is_typed:
         return "each type has a DataFrame of its own"
     (frame,) = source.frames
@@ -154,14 +155,14 @@ def parquet_of(source: FrameSource, plan: EnginePlan) -> Parquet | str:
 
 
 def is_parquet(df: DataFrame) -> bool:
-    """Whether a DataFrame is Parquet files as they are, without a filter or anything else."""
+    """Whether a DataFrame is plain Parquet files, without a filter or another operation."""
     return _PARQUET.search(plan_text(df, "extended")) is not None
 
 
 def _found(
     source: FrameSource, schema: Schema, uris: tuple[str, ...], footers: Sequence[Any]
 ) -> Parquet | str:
-    """The row groups that the footers describe, or why that is not enough."""
+    """The row groups from the footers, or the reason why the footers are not enough."""
     (frame,) = source.frames
     shown = source.arrow_schema(frame)
     inside = footers[0].schema.to_arrow_schema() if footers else shown
@@ -185,7 +186,7 @@ def _found(
 
 
 def _is_alike(stored: pa.DataType, shown: pa.DataType) -> bool:
-    """Whether values of a stored type are those of the other when they are cast to it."""
+    """Whether a cast of a stored type to the other type keeps the values."""
     if pa.types.is_timestamp(stored) and stored.unit == "ns":
         return False
     return data_type(stored).kind is data_type(shown).kind
@@ -211,7 +212,7 @@ def opened(uri: str) -> tuple[Any, str]:
 
 
 def _runs(groups: Iterable[RowGroup]) -> Iterator[RowGroupRun]:
-    """The row groups in the order of time, those that overlap together."""
+    """The row groups in the order of time, overlapping ones together."""
     waiting: list[RowGroup] = []
     last = 0
     for group in sorted(groups, key=lambda group: (group.first, group.last)):
@@ -224,22 +225,27 @@ def _runs(groups: Iterable[RowGroup]) -> Iterator[RowGroupRun]:
         yield RowGroupRun(tuple(waiting), waiting[0].first, last)
 
 
-# ---------------------------------------------------------------- what tasks do
+# ---------------------------------------------------------------- tasks
 
 
 @dataclass(frozen=True)
 class FilesTask:
-    """The search of slices in files; `schema` has the columns to read as the DataFrame does."""
+    """Searches slices in files; `schema` has the columns as in the DataFrame."""
 
     task: Task
     files: Parquet
     schema: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The results of each slice, or what was counted."""
+        """The results of each slice, or its counters."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield from self.task.searched(number, self._blocks(number))
+
+    @property
+    def _search(self) -> QuerySearch:
+        assert isinstance(self.task.search, QuerySearch), "no script reads files in tasks"
+        return self.task.search
 
     def _blocks(self, number: int) -> Iterator[pa.Table]:
         """The rows of a slice and its halo, run by run."""
@@ -254,8 +260,8 @@ class FilesTask:
                 yield rows
 
     def _rows(self, run: RowGroupRun, low: int, high: int) -> pa.Table:
-        """The rows of a run from a first time to a last one, in order."""
-        time, within = dataset.field(self.task.plan.schema.time), None
+        """The rows of a run between two times, in order."""
+        time, within = dataset.field(self._search.plan.schema.time), None
         if run.first < low:
             within = time >= self._scalar(low)
         if run.last > high:
@@ -268,8 +274,8 @@ class FilesTask:
         return self._sorted(pa.concat_tables(read))
 
     def _scalar(self, time: int) -> pa.Scalar:
-        """A raw time as the column of times has it."""
-        kind = self.schema.field(self.task.plan.schema.time).type
+        """A raw time as a value of the time column."""
+        kind = self.schema.field(self._search.plan.schema.time).type
         width = pa.int32() if pa.types.is_date32(kind) else pa.int64()
         return pa.scalar(time, width).cast(kind)
 
@@ -291,8 +297,8 @@ class FilesTask:
 
     @cached_property
     def _dictionaries(self) -> set[str]:
-        """The columns of strings that the query names, which are read as dictionaries."""
-        names = self.task.plan.named - set(self.files.folders.names)
+        """The columns of strings that the query names; they are read as dictionaries."""
+        names = self._search.plan.named - set(self.files.folders.names)
         return {
             each.name
             for each in self.schema
@@ -301,7 +307,7 @@ class FilesTask:
 
     @property
     def _as_read(self) -> pa.Schema:
-        """The types of the columns."""
+        """The types of the columns as they are read."""
         texts = self._dictionaries
         fields = [
             each.with_type(pa.dictionary(pa.int32(), each.type)) if each.name in texts else each
@@ -311,14 +317,14 @@ class FilesTask:
 
     def _sorted(self, rows: pa.Table) -> pa.Table:
         """The rows in the order of events."""
-        names = self.task.shape.order(self.task.plan.schema)
+        names = self._search.order
         if rows.num_rows < 2 or _ascends([rows.column(name).combine_chunks() for name in names]):
             return rows
         return rows.take(pc.sort_indices(rows, [(name, "ascending") for name in names]))
 
 
 def _ascends(keys: Sequence[pa.Array]) -> bool:
-    """Whether rows are in the order of their keys, as far as that is quick to see."""
+    """Whether rows are in the order of their keys, if a quick test can see it."""
     compare = pc.less if len(keys) > 1 else pc.less_equal
     steps = compare(keys[0].slice(0, len(keys[0]) - 1), keys[0].slice(1))
     return bool(pc.all(steps, min_count=0).as_py())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import reduce
 from warnings import warn
 
@@ -11,7 +12,7 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from sase.binding.bound import EquivalenceTest
+from sase.binding.bound import BoundWindow, EquivalenceTest, WindowKind
 from sase.cached_property import cached_property
 from sase.errors import ReplayWarning
 from sase.planning.replay import (
@@ -25,9 +26,8 @@ from sase.planning.replay import (
 from sase.planning.split import Split
 from sase.planning.statistics import AttributeStatistics, Statistics
 from sase.spark.parquet import SLICE_ROWS, Parquet, parquet_of
-from sase.spark.row_layout import TIME
-from sase.spark.session import is_connect
-from sase.spark.slice_bounds import (
+from sase.spark.reading.row_layout import TIME
+from sase.spark.reading.slice_bounds import (
     CELLS,
     SAMPLE,
     given_bounds,
@@ -37,32 +37,35 @@ from sase.spark.slice_bounds import (
     slices_worth,
     times,
 )
-from sase.spark.source_scan import SourceScan
+from sase.spark.reading.source_scan import SourceScan
+from sase.spark.script_cut import ScriptCut
+from sase.spark.session import is_connect
 
-# A key is hot if it holds more than this share of what a task would hold if all held the same.
+# A key is hot if it holds more than this share of the rows of a task under an even distribution.
 HOT = 1.0
-# In a sample of so many events, or of so many for each task, but not of more than `SAMPLE`.
+# The least size of a sample, and its size by task; `SAMPLE` is the most.
 FEWEST, EACH = 100_000, 1_000
 KEY = "#key"
-# Keys are uneven if events agree so many times as often as if all keys held the same.
+# Keys are uneven if two events agree this many times as often as under an even distribution.
 UNEVEN = 2.0
-# A slice has at least so many row groups, since it reads one before it for its halo, too.
+# The least row groups of a slice, because it also reads one before it for its halo.
 LEAST_RUNS, MOST_READ, LEAST_ROWS = 2, 2, 1 << 20
 FOOTERS = "the footers of the files gave the bounds: no job ran"
 MEASURED = "a job measured the longest interval, by which a slice looks back"
+SHARED, NO_KEY = "all statements have this key", "the statements have no key in common"
 SAMPLED = "two jobs looked at the times of {:,} rows for the bounds"
 
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """The partitioning of events: `whole` parts by key, then slices of time."""
+    """The partitioning of events: `whole` parts by key or in any way, then slices of time."""
 
     choice: ReplayChoice
     keys: tuple[EquivalenceTest, ...] = ()
     whole: int = 0
     slices: SlicePlan | None = None
     hot: tuple[int, ...] = ()
-    # Where the bounds come from, and what else was found out by looking at the events.
+    # The origin of the bounds, and other findings of jobs on the events.
     notes: tuple[str, ...] = ()
     files: Parquet | None = None
 
@@ -86,13 +89,13 @@ def cut_of(
     requested = slices if isinstance(slices, int) else None
     parts = requested or shuffle_partitions(rows.source.spark)
     bounds = given_bounds(rows, slices)
-    cutter = _Cutter(rows, bounds, parts, requested)
+    cutter = _Cutter(rows, split, bounds, parts, requested)
     reads_footers = (
         forced not in (ReplayStrategy.KEY, ReplayStrategy.ONE_TASK)
         and not declined[ReplayStrategy.SLICE]
     )
     if forced is ReplayStrategy.SLICE and bounds is not None:
-        reads_footers = False  # footers would only say where to cut
+        reads_footers = False  # the bounds are given, so footers are not needed
     files = parquet_of(rows.source, rows.plan) if reads_footers else "no footers were read"
     if not declined[ReplayStrategy.FILES]:
         has_other = not declined[ReplayStrategy.KEY] and forced is None
@@ -115,8 +118,22 @@ def cut_of(
     return Cut(choice, (), 1)
 
 
+def cut_of_statements(cut: ScriptCut, rows: SourceScan) -> Cut:
+    """The cut of the inputs of statements; `rows` are those of one input."""
+    parts = shuffle_partitions(rows.source.spark)
+    if cut.keys:
+        return Cut(ReplayChoice(ReplayStrategy.KEY, SHARED), cut.keys, parts)
+    if cut.halo is not None:
+        before = BoundWindow(WindowKind.TIME, Fraction(cut.halo), None, False, cut.halo)
+        cutter = _Cutter(rows, Split(before=before), None, parts, None)
+        found, notes = cutter.slices(times(rows))
+        return Cut(ReplayChoice(ReplayStrategy.SLICE, NO_KEY), slices=found, notes=notes)
+    choice = ReplayChoice(ReplayStrategy.ONE_TASK, cut.reason)
+    return Cut(choice, whole=1 if cut.reason else parts)
+
+
 def is_skewed(statistics: Statistics | None, keys: Sequence[EquivalenceTest], parts: int) -> bool:
-    """Whether statistics say that some key holds more than a fair share of so many parts."""
+    """Whether statistics show a key with more than a fair share of `parts` parts."""
     if statistics is None or not keys:
         return False
     names = [set(dict(test.by_type).values()) or {test.attribute} for test in keys]
@@ -127,36 +144,37 @@ def is_skewed(statistics: Statistics | None, keys: Sequence[EquivalenceTest], pa
 def _may_be_hot(known: AttributeStatistics, parts: int) -> bool:
     if known.agreement is None:
         return False
-    # A key holds at most the root of the agreement, and no less than that if it holds most.
+    # A key holds at most the root of the agreement, and at least this if most events have it.
     is_uneven = known.distinct is not None and known.agreement * known.distinct > UNEVEN
     return is_uneven and known.agreement**0.5 > HOT / parts
 
 
 def parallelism(spark: SparkSession) -> int:
-    """The number of tasks that run at a time; Spark Connect does not tell, so a guess."""
+    """The number of tasks that run at a time; a guess on Connect, which does not expose it."""
     if is_connect(spark):
         return min(shuffle_partitions(spark), 8)
     return int(spark.sparkContext.defaultParallelism)
 
 
 def shuffle_partitions(spark: SparkSession) -> int:
-    """Into how many parts Spark shuffles."""
+    """The number of parts of a shuffle in Spark."""
     return int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
 
 
 @dataclass(frozen=True, eq=False)
 class _Cutter:
-    """Finds slices; `requested` is the number of parts where a caller wants so many."""
+    """Finds slices; `requested` is the number of parts that the caller wants, or None."""
 
     rows: SourceScan
+    of_plan: Split
     bounds: tuple[int, ...] | None
     parts: int
     requested: int | None
 
     @cached_property
     def split(self) -> Split:
-        """The split of the plan; of imprecise time by how long intervals are."""
-        split = self.rows.plan.split
+        """The split of the plan; with imprecise time, it depends on the longest interval."""
+        split = self.of_plan
         return split.around(longest_interval(self.rows)) if split.by_detection else split
 
     def declined(self, files: Parquet | str, *, has_other: bool) -> str:
@@ -170,14 +188,14 @@ class _Cutter:
         return ""
 
     def slices_of_files(self, files: Parquet) -> SlicePlan:
-        """Slices of whole row groups, as many as are asked for or as pay."""
+        """Slices of whole row groups, the requested number or a number that pays."""
         split, bounds = self.split, self.bounds
         if bounds is None:
             parts, whole = self.requested, len(files.runs) // LEAST_RUNS
             if parts is None:
                 cores = parallelism(self.rows.source.spark)
                 target = max(-(-files.rows // SLICE_ROWS), cores)
-                # Rather than to leave a core idle, a row group is read by two tasks.
+                # Two tasks read the same row group if a core would otherwise be idle.
                 few = min(cores, MOST_READ * len(files.runs), files.rows // LEAST_ROWS)
                 parts = slices_worth(min(target, max(whole, few)), split, files.times(1).span)
             is_coarse = parts <= whole
@@ -187,7 +205,7 @@ class _Cutter:
     def slices(
         self, events: DataFrame, files: Parquet | str = ""
     ) -> tuple[SlicePlan, tuple[str, ...]]:
-        """The slices of some raw times, and what it took to find them."""
+        """The slices of some raw times, with notes on how they were found."""
         split, bounds = self.split, self.bounds
         is_said = self.rows.plan.schema.longest is not None
         notes = [MEASURED] if split.by_detection and not is_said else []
@@ -211,19 +229,19 @@ class _Cutter:
     def by_key_and_slice(
         self, choice: ReplayChoice, keys: tuple[EquivalenceTest, ...], files: Parquet | str
     ) -> Cut:
-        """Parts for the keys, and slices for those that are too large for one."""
+        """Parts for the keys, and slices for keys that are too large for one part."""
         hot, share, notes = self._hot_keys(keys, files.rows if isinstance(files, Parquet) else None)
         if not hot:
             return Cut(choice, keys, self.parts, notes=notes)
         events = self._keyed(keys).filter(sf.col(f"`{KEY}`").isin(*hot))
-        # All about as large as the parts of all keys would be.
+        # All parts and slices have about the same size.
         parts = self.requested or max(round(share * self.parts), 2)
         whole = self.requested or max(round((1 - share) * self.parts), 1)
         slices, more = replace(self, parts=parts).slices(events, files)
         return Cut(choice, keys, whole, slices, hot, (*notes, *more))
 
     def _keyed(self, keys: tuple[EquivalenceTest, ...], share: float = 1.0) -> DataFrame:
-        """The keys and the raw times of the events that may be in a match, or of a share of all."""
+        """The keys and raw times of the events that may be in a match, or of a sample of them."""
         keyed = []
         for frame in filter(self.rows.may_match, self.rows.source.frames):
             needed = self.rows.is_needed(frame, keys)
@@ -236,7 +254,7 @@ class _Cutter:
     def _hot_keys(
         self, keys: tuple[EquivalenceTest, ...], rows: int | None
     ) -> tuple[tuple[int, ...], float, tuple[str, ...]]:
-        """The keys that each hold more than a part should, in a sample; and their share of all."""
+        """The keys that hold more than a part should, and their share of all, from a sample."""
         jobs = "a job" if rows is not None else "two jobs"
         if rows is None:
             frames = filter(self.rows.may_match, self.rows.source.frames)

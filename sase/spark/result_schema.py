@@ -1,6 +1,6 @@
 """The DataFrame of results: its schema, and its rows on the driver.
 
-Batches of Arrow travel as bytes in rows, in a cluster as over Connect, those of a task at a time.
+Batches of Arrow are sent as bytes in rows, on a cluster and over Connect, one batch at a time.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
 from sase.binding.bound import BoundComponent
-from sase.engine.columns.input import Inputs
+from sase.engine.columns.arrow.input import Inputs
+from sase.engine.pipeline.matcher import result_schema
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.pipeline.reader import result_schema
-from sase.planning.plan import EnginePlan
-from sase.spark.arrow_map import map_in_arrow
-from sase.spark.result_order import ORDER
-from sase.spark.row_layout import from_bytes, to_bytes
-from sase.spark.set_search import SetPlan, shown_schema
-from sase.spark.source import FrameSource
+from sase.planning.engine_plan import EnginePlan
+from sase.spark.reading.row_layout import from_bytes, to_bytes
+from sase.spark.reading.source import FrameSource
+from sase.spark.tasks.arrow_map import map_in_arrow
+from sase.spark.tasks.result_order import ORDER
+from sase.spark.tasks.set_search import SetPlan, shown_schema
 
 BATCH = "batch"
 _FLOATS = ("float", "double")
 
 
 def spark_schema(plan: EnginePlan, source: FrameSource) -> st.StructType:
-    """The columns of results: structs with the types that their attributes have in the events."""
+    """The columns of results: structs with the same types of attributes as in the events."""
     made = result_schema(Pipeline(plan, streaming=True), source.empty)
     by_variable = {each.variable: each for each in plan.positives}
     fields = []
@@ -63,13 +63,13 @@ def _events(shown: pa.DataType, types: Collection[str] | None, source: FrameSour
 def struct_of(
     shown: pa.StructType, types: Collection[str] | None, source: FrameSource
 ) -> st.StructType:
-    """A struct of attributes, with the types that they have in the DataFrames."""
+    """A struct of attributes, with their types in the DataFrames."""
     frames = [f for f in source.frames if types is None or f.type_name in (None, *types)]
     fields = []
     for field in shown:
         kinds = [frame.kind(field.name) for frame in frames if field.name in frame.fields]
         alike = len({kind.json() for kind in kinds}) == 1
-        # Times in seconds as floats are shown as the microseconds that they count as.
+        # Times in seconds as floats are shown in microseconds, the unit of the engine.
         is_counted = pa.types.is_integer(field.type) and kinds[0].typeName() in _FLOATS
         kind = (
             kinds[0]
@@ -81,12 +81,12 @@ def struct_of(
 
 
 def with_order(schema: st.StructType) -> st.StructType:
-    """The columns of results, and what they are ordered by."""
+    """The columns of results with the sort key."""
     return st.StructType([*schema.fields, st.StructField(ORDER, st.ArrayType(st.LongType()))])
 
 
 def set_schema(form: SetPlan, source: FrameSource, columns: tuple[list[str], ...]) -> st.StructType:
-    """The columns of the collapsed form, of events that have some columns by their DataFrame."""
+    """The columns of the collapsed form; `columns` are those of the events of each DataFrame."""
     tables = tuple(
         replace(table, source=table.source.select(names))
         for table, names in zip(source.empty.tables, columns, strict=True)
@@ -113,27 +113,27 @@ def _field(shown: pa.Field, form: SetPlan, source: FrameSource) -> st.StructFiel
 # ---------------------------------------------------------------- the rows
 
 
-def in_order(found: DataFrame) -> DataFrame:
-    """Results by when they were detected; which of those of the same moment is first, is open."""
-    return found.orderBy("detected_at", "ts_end", "ts_start")
+def in_order(results: DataFrame) -> DataFrame:
+    """Results in the order of detection; the order of simultaneous results is not defined."""
+    return results.orderBy("detected_at", "ts_end", "ts_start")
 
 
-def schema_of(found: DataFrame) -> pa.Schema:
-    """The columns as Arrow has them."""
-    zone = found.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
-    schema: pa.Schema = to_arrow_schema(found.schema, timezone=zone)
+def schema_of(results: DataFrame) -> pa.Schema:
+    """The columns with the types of Arrow."""
+    zone = results.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+    schema: pa.Schema = to_arrow_schema(results.schema, timezone=zone)
     return schema
 
 
-def batches_of(found: DataFrame) -> Iterator[pa.RecordBatch]:
+def batches_of(results: DataFrame) -> Iterator[pa.RecordBatch]:
     """The rows in batches, in their order."""
-    schema = schema_of(found)
-    for row in map_in_arrow(found, packed, f"{BATCH} binary").toLocalIterator():
+    schema = schema_of(results)
+    for row in map_in_arrow(results, packed, f"{BATCH} binary").toLocalIterator():
         yield from from_bytes(row[0]).cast(schema).to_batches()
 
 
 def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches as bytes, each in a row."""
+    """Batches as bytes, one in each row."""
     for batch in batches:
         if batch.num_rows:
             yield pa.record_batch([[to_bytes(batch)]], names=[BATCH])

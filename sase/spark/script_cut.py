@@ -1,7 +1,7 @@
-"""Which statements of a script one job of Spark runs, and how it cuts their inputs.
+"""Choose the statements of each Spark job of a script, and the cut of their inputs.
 
-Statements that read each other are in one job; others share one where they read the same input and
-may be cut alike. A cut by key serves composite events, too, where they carry the key on.
+Statements that read each other are in one job. Others share a job if they read the same input and
+may be cut in the same way. A cut by key also serves composite events that have the key as a column.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sase.binding.bound import BoundQuery, Column, Reference, WindowKind
+from sase.binding.bound import BoundQuery, Column, EquivalenceTest, Reference, WindowKind
 from sase.engine.scripts.plan import StatementPlan
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
 
 COUNTS = "`{}` stops at LIMIT, and only one task knows which results are first"
 NO_CUT = "`{}` has neither a window in time nor the same key as the statements beside it"
@@ -25,16 +25,21 @@ SEVERAL = "times of several inputs are brought to one by the task alone, and the
 
 @dataclass(frozen=True)
 class ScriptCut:
-    """The statements of a job, and the attribute that parts their inputs, or the halo of slices.
+    """The statements of a job, with the tests that partition their inputs, or the halo of slices.
 
-    With neither one task runs them, for a `reason`; statements of single events need no reason.
+    Without both, one task runs them, for a `reason`. Statements of single events need no reason.
     """
 
     statements: tuple[StatementPlan, ...]
     inputs: tuple[str | None, ...]
-    key: str | None = None
+    keys: tuple[EquivalenceTest, ...] = ()
     halo: int | None = None
     reason: str = ""
+
+    @property
+    def key(self) -> str | None:
+        """The attribute by which the inputs are cut, or None."""
+        return self.keys[0].attribute if self.keys else None
 
 
 def script_cuts(
@@ -43,19 +48,19 @@ def script_cuts(
     *,
     in_slices: bool = True,
 ) -> list[ScriptCut]:
-    """The jobs of a script, in the order of the statements; streams are not cut in slices."""
+    """The jobs of a script, in the order of the statements; streams are not cut into slices."""
     found: dict[object, list[_Component]] = {}
     for number, component in enumerate(_components(statements)):
         keys = component.keys(queries)
         together: object = number
         if len(component.inputs) == 1 and (keys or component.is_single):
-            together = (component.inputs, keys[0] if keys else None)
+            together = (component.inputs, keys[0].attribute if keys else None)
         found.setdefault(together, []).append(component)
     return [_cut(group, queries, in_slices) for group in _with_single(found)]
 
 
 def _with_single(found: dict[object, list[_Component]]) -> Iterator[list[_Component]]:
-    """Statements of single events go with any others over their input."""
+    """Add statements of single events to another job over the same input."""
     for together, group in list(found.items()):
         if all(each.is_single for each in group):
             inputs = group[0].inputs
@@ -75,7 +80,7 @@ def _cut(
     bound = [component for component in group if not component.is_single]
     keys = bound[0].keys(queries) if bound else ()
     if keys:
-        return ScriptCut(statements, inputs, key=keys[0])
+        return ScriptCut(statements, inputs, keys[:1])
     if not bound:
         return ScriptCut(statements, inputs)
     limited = [each.name for each in statements if each.plan.returned.limit is not None]
@@ -98,28 +103,28 @@ def _cut(
 
 @dataclass(frozen=True)
 class _Component:
-    """Statements that read each other, each behind those that it reads."""
+    """Statements that read each other, each after the statements that it reads."""
 
     statements: tuple[StatementPlan, ...]
 
     @property
     def inputs(self) -> tuple[str | None, ...]:
-        """The inputs that they read."""
+        """The inputs that the statements read."""
         streams = {each.name for each in self.statements}
         read = (name for each in self.statements for name in each.sources if name not in streams)
         return tuple(dict.fromkeys(read))
 
     @property
     def is_single(self) -> bool:
-        """Whether it is a statement of single events, which any cut leaves as they are."""
+        """Whether this is a statement of single events, for which any cut will do."""
         (first, *more) = self.statements
         return not more and _is_single(first.plan)
 
-    def keys(self, queries: Mapping[str, BoundQuery]) -> tuple[str, ...]:
-        """The attributes of all inputs by which all statements may be cut."""
-        tests = [test for each in self.statements for test in each.plan.split.keys]
-        names = sorted({test.attribute for test in tests if not test.attributes})
-        return tuple(name for name in names if self._is_cut_by(name, queries))
+    def keys(self, queries: Mapping[str, BoundQuery]) -> tuple[EquivalenceTest, ...]:
+        """Tests by which all statements may be cut, with an attribute of all inputs."""
+        tests = (test for each in self.statements for test in each.plan.split.keys)
+        by_name = {test.attribute: test for test in tests if not test.attributes}
+        return tuple(by_name[n] for n in sorted(by_name) if self._is_cut_by(n, queries))
 
     def _is_cut_by(self, key: str, queries: Mapping[str, BoundQuery]) -> bool:
         carried: dict[str | None, frozenset[str]] = dict.fromkeys(self.inputs, frozenset([key]))
@@ -134,7 +139,7 @@ class _Component:
 
     @property
     def halo(self) -> int:
-        """How far back results reach through all streams; negative if no window bounds that."""
+        """How far back results depend on events; negative if no window limits this."""
         found: dict[str | None, int] = dict.fromkeys(self.inputs, 0)
         for each in self.statements:
             own = _reach(each.plan)
@@ -145,7 +150,7 @@ class _Component:
 
 
 def _components(statements: Sequence[StatementPlan]) -> Iterator[_Component]:
-    """Statements that are connected by what they find."""
+    """Groups of statements that read each other's results."""
     names = {each.name for each in statements}
     group = {name: name for name in names}
     for each in statements:
@@ -158,9 +163,9 @@ def _components(statements: Sequence[StatementPlan]) -> Iterator[_Component]:
 
 
 def _is_single(plan: EnginePlan) -> bool:
-    """Whether matches are single events, and nothing forbids one."""
+    """Whether matches are single events, without a negative element."""
     is_one = len(plan.positives) == 1 and not plan.negatives
-    if plan.schema.is_imprecise:  # whose matches are held as series are
+    if plan.schema.is_imprecise:  # its matches are stored as series
         is_one = is_one and not plan.branches and plan.positives[0].is_single
     elif plan.has_series:
         return False
@@ -168,7 +173,7 @@ def _is_single(plan: EnginePlan) -> bool:
 
 
 def _reach(plan: EnginePlan) -> int | None:
-    """How far before the time of its detection lies what a result depends on; None if anywhere."""
+    """How long before its detection a result depends on events; None without a limit."""
     longest = plan.schema.longest if plan.schema.is_imprecise else 0
     if longest is None or _is_single(plan):
         return longest
@@ -179,7 +184,7 @@ def _reach(plan: EnginePlan) -> int | None:
 
 
 def _carried(query: BoundQuery, names: frozenset[str]) -> Iterator[str]:
-    """The columns of composite events that hold the attribute by which events are parted."""
+    """The columns of composite events with the attribute that partitions events."""
     if query.columns is not None:
         yield from (column.name for column in query.columns if _holds(column, query, names))
         return

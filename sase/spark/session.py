@@ -1,4 +1,4 @@
-"""What Spark needs, a session that works on any machine, and the stages that run in it."""
+"""The requirements of Spark, a session for any machine, and the running stages of a session."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sase.errors import SparkError, SparkMissingError
 
 if TYPE_CHECKING:
-    # The command line, which does not know PySpark, has its types from here.
+    # The command line does not import PySpark, and gets its types from here.
     from pyspark.sql import DataFrame as DataFrame
     from pyspark.sql import SparkSession as SparkSession
 
-# Few and small tasks, nothing that listens, and one time zone for all.
+# Few and small tasks, no servers, and the same time zone everywhere.
 LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -32,7 +32,7 @@ LOCAL = {
     ),
 }
 CONNECT = "sc://"
-# The first versions with all that is used.
+# The first versions with all features that are used.
 PYSPARK, JAVA = (4, 1), 17
 INSTALL = "pip install 'sase[spark]'"
 ADVICE = (
@@ -44,10 +44,10 @@ ADVICE = (
 def local_session(
     master: str = "local[*]", conf: Mapping[str, str] | None = None, log: str | None = None
 ) -> SparkSession:
-    """A session on this machine, with the settings given over those that suit it.
+    """Start a session on this machine; `conf` overrides the default settings.
 
-    `master` may also be a cluster's, or the address of a Connect server (`sc://…`), which has
-    settings of its own. What Spark logs goes to the file `log`, else to standard error.
+    `master` may also be a cluster, or the address of a Connect server (`sc://…`), which has its own
+    settings. The log of Spark is written to the file `log`, or else to standard error.
     """
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -75,19 +75,19 @@ def local_session(
 
 
 def active_session() -> SparkSession | None:
-    """The session of the program around us, if there is one."""
+    """The active session of the calling program, or None."""
     from pyspark.sql import SparkSession
 
     return SparkSession.getActiveSession()
 
 
 def is_connect(spark: SparkSession) -> bool:
-    """Whether a session is one of Spark Connect, which has classes of its own."""
+    """Whether a session is one of Spark Connect, which has its own classes."""
     return type(spark).__module__.startswith("pyspark.sql.connect.")
 
 
 def settings_for(master: str) -> dict[str, str]:
-    """The settings that suit a master: those of this machine only where tasks run on it."""
+    """The default settings for a master; those for this machine only if tasks run on it."""
     if not master.startswith("local"):
         return {"spark.log.level": "ERROR", "spark.sql.session.timeZone": "UTC"}
     return LOCAL | {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))}
@@ -95,7 +95,7 @@ def settings_for(master: str) -> dict[str, str]:
 
 @contextmanager
 def _errors_to(path: str | None) -> Iterator[None]:
-    """Programs that are started in here write their standard error to a file."""
+    """Let programs that are started in this block write standard error to a file."""
     if path is None:
         yield
         return
@@ -111,11 +111,11 @@ def _errors_to(path: str | None) -> Iterator[None]:
         os.close(before)
 
 
-# ---------------------------------------------------------------- what Spark needs
+# ---------------------------------------------------------------- requirements
 
 
 def check_pyspark() -> None:
-    """Refuse to run without PySpark, or with one that is too old."""
+    """Refuse to run without PySpark, or with an old version."""
     try:
         import pyspark
     except ModuleNotFoundError as problem:
@@ -132,7 +132,7 @@ def check_pyspark() -> None:
 
 
 def check_java() -> None:
-    """Refuse to start Spark without Java, or with one that is too old."""
+    """Refuse to start Spark without Java, or with an old version."""
     program = _java()
     try:
         done = subprocess.run([program, "-version"], capture_output=True, text=True, check=True)
@@ -146,7 +146,7 @@ def check_java() -> None:
 
 
 def _java() -> str:
-    """The program that Spark starts: that of JAVA_HOME, else the one on the path."""
+    """The Java program that Spark starts: that of JAVA_HOME, or else the one on the path."""
     home = os.environ.get("JAVA_HOME")
     if home:
         program = os.path.join(home, "bin", "java")
@@ -163,7 +163,7 @@ def _java() -> str:
 
 
 def java_version(text: str) -> int | None:
-    """The version in what `java -version` says, such as 17 in "17.0.2", or 8 in "1.8.0"."""
+    """The version in the output of `java -version`, such as 17 in "17.0.2", or 8 in "1.8.0"."""
     found = re.search(r'version "(\d+)(?:\.(\d+))?', text)
     if found is None:
         return None
@@ -172,7 +172,7 @@ def java_version(text: str) -> int | None:
 
 
 class StageNow(NamedTuple):
-    """A stage that runs."""
+    """A running stage."""
 
     number: int
     tasks: int
@@ -193,7 +193,7 @@ def stages_of(spark: SparkSession) -> Callable[[], list[StageNow]]:
 
 
 def _of_connect(spark: Any) -> Callable[[], list[StageNow]]:
-    """The server tells of its stages while it works."""
+    """The server reports its stages while it works."""
     latest: list[StageNow] = []
 
     def update(stages: Any, inflight_tasks: int, operation_id: Any, done: bool) -> None:

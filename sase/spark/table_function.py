@@ -1,9 +1,10 @@
 """Patterns in SQL: `SELECT * FROM sase_match(TABLE(events), 'EVENT …')`.
 
-A table-valued function of Python takes any table, and its `analyze` names the columns, partitions
-and order for the query of each call, so that a wrong query fails before any job. (A Python data
-source sees no tables; an `arrow_udtf` has no `analyze`.) The price: rows come one by one, and
-without a key all go to one task, since slices of time would give a row to several.
+A Python table function accepts any table, and its `analyze` returns the columns, partitions and
+order for the query of each call. So a wrong query fails before any job. (A Python data source
+cannot read tables, and an `arrow_udtf` has no `analyze`.) The disadvantages: rows arrive one by
+one, and without a key one task receives all of them, because slices of time would send a row to
+several tasks.
 """
 
 from __future__ import annotations
@@ -30,38 +31,39 @@ from pyspark.sql.udtf import (
 from sase.api.checks import LISTED
 from sase.api.compiled_query import compile_query
 from sase.api.plan import DEFAULT_PLAN
-from sase.binding.aggregates import add_again, every_aggregate
 from sase.binding.input_options import InputOptions, check_choice
-from sase.engine.pipeline.time_slices import without_limit
+from sase.binding.values.aggregates import add_again, every_aggregate
+from sase.engine.pipeline.threads import without_limit
 from sase.errors import PlanError, ReplayWarning, SchemaError
 from sase.planning.replay import ReplayStrategy, possible
-from sase.spark.columns import FLOATS, quoted
-from sase.spark.errors import without_traceback
 from sase.spark.partitioning import shuffle_partitions
+from sase.spark.reading.columns import FLOATS, quoted
+from sase.spark.reading.row_layout import RowLayout, whole_moments
+from sase.spark.reading.source import Frame, FrameSource
+from sase.spark.reading.source_scan import SourceScan
 from sase.spark.replay import task_plan
 from sase.spark.result_schema import spark_schema
-from sase.spark.row_layout import RowLayout, whole_moments
-from sase.spark.source import Frame, FrameSource
-from sase.spark.source_scan import SourceScan
-from sase.spark.task import PartSearch, Task
+from sase.spark.tasks.errors import without_traceback
+from sase.spark.tasks.search import QuerySearch
+from sase.spark.tasks.task import PartSearch
 
 NAME, ZONE = "sase_match", "UTC"
-# Parts for each partition of a shuffle: they are placed by hash, and some must not stay empty.
+# The parts for each partition of a shuffle; with few parts, hashing would leave some empty.
 PARTS = 4
-# Rows that are searched at once.
+# The number of rows that are searched at once.
 BLOCK = 1 << 16
 OF_INPUT = {**InputOptions().columns, "longest": InputOptions.longest}
 OPTIONS = {**OF_INPUT, "params": None, "plan": DEFAULT_PLAN, "output": "all"}
 
 
 def register(spark: SparkSession, name: str = NAME) -> None:
-    """Make the table function known to a session: `SELECT * FROM sase_match(TABLE(t), 'EVENT …')`.
+    """Register the table function: `SELECT * FROM sase_match(TABLE(t), 'EVENT …')`.
 
     Named arguments are `time`, `type`, `seq`, `types`, `time_unit`, `params` (a map), `plan` and
     `output` ("all" or "non_overlap"), as in `sase.match`:
-    `sase_match(TABLE(t), query => 'EVENT …', seq => 'id')`. Of imprecise time both columns are
-    named, `time => array('lo', 'hi')`, and `longest` says how long an interval may be. Queries may
-    call the aggregates that `sase.aggregate` has added before.
+    `sase_match(TABLE(t), query => 'EVENT …', seq => 'id')`. For imprecise time, name both columns,
+    `time => array('lo', 'hi')`; `longest` is the longest interval. Queries may call the aggregates
+    that `sase.aggregate` added before this call.
     """
     parts, aggregates = PARTS * shuffle_partitions(spark), every_aggregate()
 
@@ -79,9 +81,10 @@ def register(spark: SparkSession, name: str = NAME) -> None:
 
 @dataclass
 class Planned(AnalyzeResult):  # type: ignore[misc, unused-ignore]
-    """The result of `analyze`: for Spark, and for the search of each part."""
+    """The result of `analyze`, for Spark and for the search of each part."""
 
-    task: Task | None = None
+    search: QuerySearch | None = None
+    slack: int = 0
     columns: Sequence[tuple[str, pa.DataType]] = field(default_factory=tuple)
 
 
@@ -91,7 +94,7 @@ def planned(
     options: Mapping[str, AnalyzeArgument],
     parts: int,
 ) -> Planned:
-    """The plan of a call: its columns, its parts, and what searches them."""
+    """Plan a call: its columns, its parts, and their search."""
     if not events.isTable or not isinstance(events.dataType, st.StructType):
         raise PlanError(f"the first argument of {NAME} is a table, as in  {NAME}(TABLE(t), …)")
     source = FrameSource((Frame(SimpleNamespace(schema=events.dataType), None),), ZONE)  # type: ignore[arg-type]
@@ -108,23 +111,19 @@ def planned(
     plan, limit = without_limit(engine)
     rows, (frame,) = SourceScan(source, engine), source.frames
     columns = [_projected(frame, name) for name in rows.columns(frame)]
-    task = Task(
-        plan,
-        RowLayout(),
-        to_arrow_schema(schema, timezone=ZONE),
-        limit=limit,
-        slack=rows.slack,
-        non_overlapping=plan.returned.non_overlapping,
-    )
+    output = to_arrow_schema(schema, timezone=ZONE)
+    apart = plan.returned.non_overlapping
+    search = QuerySearch(plan, RowLayout(), output, limit, non_overlapping=apart)
     keys = None if limit is not None else _keys(rows, frame)
     part = f"pmod(xxhash64({', '.join(keys)}), {parts})" if keys is not None else ""
     return Planned(
         schema,
         withSinglePartition=not part,
         partitionBy=[PartitioningColumn(part)] if part else [],
-        orderBy=[OrderingColumn(quoted(name)) for name in RowLayout().order(engine.schema)],
+        orderBy=[OrderingColumn(quoted(name)) for name in search.order],
         select=[taken for taken, _ in columns],
-        task=task,
+        search=search,
+        slack=rows.slack,
         columns=[(taken.alias, kind) for taken, kind in columns],
     )
 
@@ -144,7 +143,7 @@ def _options(options: Mapping[str, AnalyzeArgument]) -> dict[str, Any]:
 
 
 def _projected(frame: Frame, name: str) -> tuple[SelectedColumn, pa.DataType]:
-    """A column as it comes: moments as numbers, since Python would take them for local times."""
+    """A column of the input; timestamps become numbers, since Python reads them as local."""
     kind = frame.kind(name)
     if isinstance(kind, st.TimestampType):
         return SelectedColumn(f"unix_micros({quoted(name)})", name), pa.timestamp("us", ZONE)
@@ -158,7 +157,7 @@ def _projected(frame: Frame, name: str) -> tuple[SelectedColumn, pa.DataType]:
 
 
 def _keys(rows: SourceScan, frame: Frame) -> list[str] | None:
-    """The keys as expressions of SQL, equal where the engine takes them for equal."""
+    """The keys as SQL expressions, equal if they are equal to the engine."""
     names = {test: set(rows.attributes_of(test).values()) for test in rows.keys}
     placed = {test: each.pop() for test, each in names.items() if len(each) == 1}
     if possible(rows.plan.split, tuple(placed))[ReplayStrategy.KEY]:
@@ -175,30 +174,29 @@ def _key(column: str, kind: st.DataType) -> str:
 
 
 class _Matching:
-    """Searches one part: rows come one by one, in order."""
+    """Searches one part; its rows arrive one by one, in order."""
 
     def __init__(self, plan: Planned) -> None:
-        assert plan.task is not None
-        self._task, self._search = plan.task, PartSearch(plan.task, 0)
-        self._columns = plan.columns
+        assert plan.search is not None
+        self._plan, self._search = plan, PartSearch(plan.search)
+        self._time = plan.search.order[0]
         self._rows: list[Any] = []
-        # Rows of the last moment, of which more may come.
+        # Rows of the last time, which may have more rows.
         self._waiting: list[pa.Table] = []
 
     def eval(self, events: Any, query: str, **options: Any) -> Iterator[tuple[Any, ...]]:
-        """A row: it is kept until there are enough."""
+        """Keep a row, and search when there are enough."""
         self._rows.append(events)
         if len(self._rows) >= BLOCK:
-            time = self._task.plan.schema.time
             rows = pa.concat_tables([*self._waiting, self._block()])
-            *ready, last = whole_moments([rows], time, self._task.slack)
+            *ready, last = whole_moments([rows], self._time, self._plan.slack)
             self._waiting = [last]
             for each in ready:
                 with without_traceback():
                     yield from self._shown(self._search.push(each))
 
     def terminate(self) -> Iterator[tuple[Any, ...]]:
-        """The end of the part."""
+        """Search the rest at the end of the part."""
         if self._rows:
             self._waiting.append(self._block())
         with without_traceback():
@@ -209,9 +207,8 @@ class _Matching:
     def _block(self) -> pa.Table:
         values = zip(*self._rows, strict=True)
         self._rows = []
-        return pa.table(
-            {n: _array(each, kind) for (n, kind), each in zip(self._columns, values, strict=True)}
-        )
+        columns = zip(self._plan.columns, values, strict=True)
+        return pa.table({name: _array(each, kind) for (name, kind), each in columns})
 
     @staticmethod
     def _shown(found: Iterator[pa.Table]) -> Iterator[tuple[Any, ...]]:

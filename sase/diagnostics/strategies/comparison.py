@@ -11,19 +11,18 @@ import numpy as np
 
 from sase.binding import BoundQuery
 from sase.cached_property import cached_property
-from sase.diagnostics.strategies.group_rules import GroupRules, rules_of
-from sase.diagnostics.strategies.strategy_rules import ForbiddenSkip, Run, StrategyRules, rows_text
+from sase.diagnostics.strategies.match_replay import MatchReplay, replayed_plan
+from sase.diagnostics.strategies.reasons import rows_text
 from sase.engine.pipeline.batch import held
 from sase.engine.results.matches import Matches
 from sase.engine.results.repr import text_table
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.lang.ast import StrategyName
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
 from sase.printable import printable, printable_lines
 
 EndedBy: TypeAlias = Literal["matches", "runs", "time", "memory"]
-SEVERAL = "several branches may bind these events: why not is not told"
-GROUPS = "which of the skipped events an iteration could have taken is not told"
+SEVERAL = "several branches may bind these events, so no reason is shown"
 # The rows that a component binds; for a repeated group a tuple of series per iteration.
 BoundRows: TypeAlias = tuple[Any, ...]
 BoundMatch: TypeAlias = tuple[BoundRows, ...]
@@ -35,9 +34,8 @@ Sets = Sequence[tuple[StrategyName, Sequence[BoundMatch]]]
 class StrategyResult:
     """The matches of a strategy in one form of output, with time and number of runs.
 
-    `ended` says what stopped the search, if anything: the limit of "matches", the memory of "runs",
-    or a limit of "time" or "memory". `runs` is None if the plan keeps no runs, or the search was
-    stopped.
+    `ended` is the limit that stopped the search, if any: "matches", "runs" (their memory), "time"
+    or "memory". `runs` is None if the plan keeps no runs, or the search was stopped.
     """
 
     strategy: str
@@ -89,7 +87,7 @@ class Comparison:
     """A pattern under each strategy: the counts, and the matches beyond a stricter one.
 
     The strictest strategy is first. `differences` between neighbours are computed for small inputs,
-    or on demand; `notes` name what was left out.
+    or on demand; `notes` name the parts that were left out.
     """
 
     rows: int
@@ -185,14 +183,11 @@ class Differences:
         loaded = held(plan, inputs)
         self.query, self.show, self.is_known = query, show, loaded is not None
         if loaded is not None:
-            rows, events = loaded
-            of_each = query.branches or (query,)
-            self.is_one = len(of_each) == 1
-            self._rules = [rules_of(each, events, plan.schema) for each in of_each]
+            rows, self._events = loaded
+            self._schema, self._replays = plan.schema, dict[StrategyName, list[MatchReplay]]()
             self._history = RowHistory(
-                (HistorySegment.of(0, rows.inputs, events, rows.inputs.numbers),)
+                (HistorySegment.of(0, rows.inputs, self._events, rows.inputs.numbers),)
             )
-            self._count = len(events)
 
     def between(self, found: Sets) -> Iterator[Difference]:
         """Yield the matches that each strategy has beyond the stricter one, and those it lacks."""
@@ -214,22 +209,24 @@ class Differences:
         return Difference(name.value, other.value, len(more), shown)
 
     def _explained(self, run: BoundMatch, other: StrategyName) -> ExplainedMatch:
-        at = tuple(tuple(sorted(self._positions[row] for row in _events(each))) for each in run)
-        readings = list(self._readings(at))
+        bound = self._by_component(run)
+        readings = [
+            (replay, forbidden)
+            for branch, replay in zip(self._branches, self._replayed(other), strict=True)
+            if bound.keys() <= {each.key for each in branch.positives}
+            for forbidden in replay.forbidden([bound.get(c.key, ()) for c in branch.positives])
+        ]
         explanations: tuple[str, ...] = (SEVERAL,)
-        forbidden: list[ForbiddenSkip] | None = None
         if len(readings) == 1:
-            rules, own = readings[0]
-            if self.query.has_groups and other is StrategyName.SKIP_TILL_NEXT_MATCH:
-                explanations = (GROUPS,)
-                if isinstance(rules, GroupRules) and self.is_one:
-                    forbidden = rules.must_take(self._placed(run))
-            else:
-                forbidden = rules.forbidden(other, own)
-        if forbidden is not None:
-            explanations = rules.reasons(other, forbidden, self._rows.__getitem__)
+            ((replay, forbidden),) = readings
+            explanations = replay.reasons(forbidden, self._rows.__getitem__)
         names = [each.variable for each in self.query.positives]
         return ExplainedMatch(tuple(zip(names, run, strict=True)), explanations)
+
+    def _by_component(self, run: BoundMatch) -> dict[Any, BoundRows]:
+        """The positions of a match by the keys of the components that bind some."""
+        pairs = zip(self.query.positives, self._placed(run), strict=True)
+        return {each.key: series for each, series in pairs if series}
 
     def _placed(self, bound: Any) -> Any:
         """Replace rows by positions."""
@@ -237,22 +234,21 @@ class Differences:
             return tuple(map(self._placed, bound))
         return self._positions[bound]
 
-    def _readings(self, match: Run) -> Iterator[tuple[StrategyRules, Run]]:
-        """The branches that a match may belong to, each with the match by its components."""
-        pairs = zip(self.query.positives, match, strict=True)
-        bound = {each.key: series for each, series in pairs if series}
-        for rules in self._rules:
-            own = rules.query.positives
-            needed = {each.key for each in own if each.minimum > 0}
-            if needed <= set(bound) <= {each.key for each in own}:
-                run = tuple(bound.get(each.key, ()) for each in own)
-                if rules.is_in_order(run):
-                    yield rules, run
+    @property
+    def _branches(self) -> Sequence[BoundQuery]:
+        return self.query.branches or (self.query,)
+
+    def _replayed(self, strategy: StrategyName) -> Sequence[MatchReplay]:
+        """The replays of the branches under a strategy."""
+        if strategy not in self._replays:
+            plans = (replayed_plan(each, strategy, self._schema) for each in self._branches)
+            self._replays[strategy] = [MatchReplay(plan, self._events) for plan in plans]
+        return self._replays[strategy]
 
     @cached_property
     def _rows(self) -> list[int]:
         """The input row of each position."""
-        rows: list[int] = self._history.rows(np.arange(self._count)).tolist()
+        rows: list[int] = self._history.rows(np.arange(len(self._events))).tolist()
         return rows
 
     @cached_property

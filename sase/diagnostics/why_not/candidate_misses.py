@@ -11,26 +11,31 @@ import numpy as np
 from sase.binding import BoundQuery
 from sase.binding.bound import BoundComponent
 from sase.cached_property import cached_property
-from sase.diagnostics.attributes import of_types
+from sase.diagnostics.attributes import of_types, types_of
 from sase.diagnostics.why_not.match_search import Match, events_of, matches_of, wider
 from sase.diagnostics.why_not.query_parts import (
     PartKind,
     QueryPart,
-    groups_at_the_edges,
+    any_confidence,
+    as_positive,
+    negatives_of,
     number_of,
+    plain_group,
+    with_group,
     without,
 )
-from sase.diagnostics.why_not.relaxation import any_confidence, as_positive, with_group
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.engine.columns.arrays import Floats, Mask, Numbers
-from sase.engine.operators.bindings.candidates import CandidateBindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import size_of
 from sase.engine.operators.transformation import Results
 
 # The most known matches, and candidates with known confidence.
 MATCHES, LISTED = 1_000_000, 100_000
 ONLY = "of near misses only those of WITH CONFIDENCE were looked for"
-TOO_MANY = f"there are more than {MATCHES:,} matches, too many to tell what is none: {ONLY}"
+TOO_MANY = (
+    f"there are more than {MATCHES:,} matches, too many to find candidates that are none: {ONLY}"
+)
 NOT_KNOWN = (
     f"the budget ended before all matches were known: {ONLY}; more seconds show others, or fewer"
     " events by from, to and where"
@@ -211,17 +216,14 @@ class CandidateMisses:
 
     def _with_negatives(self, number: int) -> tuple[BoundQuery | None, Sequence[BoundComponent]]:
         """The query with a negative component or plain group made positive; its components."""
-        query = self._query
-        negatives = [each.index for each in query.negatives]
-        others = [*negatives, *map(number_of, query.negations)]
-        others = [each for each in others if each != number or number not in negatives]
+        query, group = self._query, plain_group(self._query, number)
+        is_alone = any(each.index == number for each in query.negatives)
+        others = (n for n in map(number_of, negatives_of(query)) if n != number or not is_alone)
         left_out = [QueryPart(PartKind.NEGATION, each, "") for each in others]
         rest = replace(without(query, left_out), having=None, confidence=any_confidence(query))
-        if number in negatives:
+        if is_alone:
             return as_positive(rest, number), [query.components[number]]
-        (group,) = (each for each in query.negations if number_of(each) == number)
-        is_plain = all(each.is_single and not each.negated for each in group.components)
-        if not is_plain or group in groups_at_the_edges(query):
+        if group is None:
             return None, ()
         level = sum(not each.negated for each in query.components[: group.position])
         return with_group(rest, group, level), group.components
@@ -232,19 +234,20 @@ class CandidateMisses:
         """The events that components may bind within `reach` of a match's events."""
         events = self._search.events
         assert events.until is not None
-        is_open = any(each.types is None for each in components)
-        names = {name for each in components for name in each.types or ()}
-        at = np.arange(len(events)) if is_open else of_types(events, names)
+        at = of_types(events, types_of(components))
         begin, end = int(events.ts[own].min()) - reach, int(events.until[own].max()) + reach
         return at[(events.until[at] >= begin) & (events.ts[at] <= end)]
 
 
-def _candidates(results: Results) -> CandidateBindings:
+def _candidates(results: Results) -> Bindings:
     found = results.positions
-    assert isinstance(found, CandidateBindings)
+    assert isinstance(found, Bindings)
     return found
 
 
-def _key(found: CandidateBindings, place: int) -> bytes:
-    begin = found.ends[place - 1] if place else 0
-    return found.events[begin : found.ends[place]].tobytes() + found.lengths[:, place].tobytes()
+def _key(bindings: Bindings, place: int) -> bytes:
+    begin = bindings.ends[place - 1] if place else 0
+    return (
+        bindings.events[begin : bindings.ends[place]].tobytes()
+        + bindings.lengths[:, place].tobytes()
+    )

@@ -8,18 +8,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sase.base.texts import nearest
 from sase.binding import BoundQuery, bound
-from sase.binding.parts import references
-from sase.binding.text import quoted
+from sase.binding.conditions.parts import references
 from sase.binding.types import TIMES, Kind
+from sase.binding.values.text import quoted
 from sase.diagnostics.attributes import Attributes, of_types, python_value
-from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, shown
-from sase.diagnostics.why_not.relaxation import keys_of
+from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, keys_of, shown
 from sase.diagnostics.why_not.value_format import format_value
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import Vector
 from sase.engine.kernels.expressions.operations import EXACT
-from sase.nearest import nearest
 
 PartCondition: TypeAlias = tuple[QueryPart, bound.Condition]
 SHOWN = 3
@@ -113,7 +112,7 @@ class _Filters:
     def candidates(self, present: Collection[str]) -> ComponentCandidates:
         """Filter the events of the component's types; `present` are the types that occur."""
         component, events = self._component, self._attributes.events
-        at = of_types(events, events.type_names if component.types is None else component.types)
+        at = of_types(events, component.types)
         own, of_first = self._own()
         passing, stopped = self._apply(own, at)
         first, as_first = self._apply(of_first, passing, as_first=True)
@@ -131,7 +130,7 @@ class _Filters:
     def _apply(
         self, conditions: Sequence[PartCondition], at: Numbers, *, as_first: bool = False
     ) -> tuple[Numbers, list[Stopped]]:
-        """Return the events that pass conditions, and what rejects the others."""
+        """Return the events that pass conditions, and the conditions that reject the others."""
         truths = [self._attributes.truth(each, self._component, at) for _, each in conditions]
         fails = sum((~truth for truth in truths), start=np.zeros(len(at), np.int64))
         stopped = [
@@ -171,8 +170,7 @@ class _Filters:
     def _key(self, part: QueryPart) -> bound.Reference | None:
         """The attribute of the component that a test reads."""
         test, schema = self._query.equivalences[part.number], self._attributes.schema
-        keys = keys_of(test, self._query, schema)
-        return next((key for key in keys if key.component == self._component.index), None)
+        return next(iter(keys_of(test, [self._component], schema)), None)
 
     def _without_key(self, passing: Numbers) -> Iterator[Stopped]:
         """Count the events that agree with none, since their key is NULL."""
@@ -206,7 +204,7 @@ class SeenValues:
             return f"{self.attribute} is always NULL"
         if self.span is not None:
             low, high = self.span
-            text = f"{self.attribute} goes from {low} to {high}" if low != high else ""
+            text = f"{self.attribute} ranges from {low} to {high}" if low != high else ""
             text = text or f"{self.attribute} is always {low}"
             is_inside = self.nearest is not None and self.nearest not in self.span
             return f"{text}, the nearest is {self.nearest}" if is_inside else text

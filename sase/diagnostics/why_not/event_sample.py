@@ -12,11 +12,11 @@ import pyarrow as pa
 from sase.binding import BoundQuery
 from sase.binding.binder import EVENT
 from sase.binding.bound import Condition, WindowKind
-from sase.diagnostics.attributes import Attributes, of_types
+from sase.diagnostics.attributes import Attributes, of_types, types_of
 from sase.engine.blocks.builder import loader_of
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.columns import Events
-from sase.engine.columns.input import FilePart, Input, Inputs
+from sase.engine.columns.arrow.input import FilePart, Input, Inputs
 from sase.engine.expressions import columns_needed
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.sources import MOST_HELD, Files
@@ -24,7 +24,7 @@ from sase.engine.sources.salvage import salvaged
 from sase.engine.statistics.sampling import compacted
 from sase.errors import DataError
 from sase.lang.ast import StrategyName
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
 
 # Strategies under which events of all types matter.
 CONTIGUOUS = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
@@ -82,10 +82,10 @@ def _of_query(events: Events, query: BoundQuery) -> Events:
     """The events of the query's types; all if a component admits any type, or positions count."""
     window = query.window
     is_counted = window is not None and window.kind is not WindowKind.TIME
-    is_open = any(each.types is None for each in query.every)
-    if is_counted or is_open or query.strategy in CONTIGUOUS:
+    types = types_of(query.every)
+    if is_counted or types is None or query.strategy in CONTIGUOUS:
         return events
-    return events.at(of_types(events, {n for each in query.every for n in each.types or ()}))
+    return events.at(of_types(events, types))
 
 
 def _read(plan: EnginePlan, files: Files, names: Sequence[str]) -> tuple[Any, bool]:

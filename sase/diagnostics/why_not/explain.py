@@ -13,19 +13,17 @@ from sase.diagnostics.why_not.budget import Budget, Count
 from sase.diagnostics.why_not.candidates import ComponentCandidates, are_barred, candidates_of
 from sase.diagnostics.why_not.event_sample import EventSample, sample_events
 from sase.diagnostics.why_not.funnel import funnel_of
-from sase.diagnostics.why_not.near_miss_table import table_of
-from sase.diagnostics.why_not.near_misses import NearMisses, NearMissSearch
-from sase.diagnostics.why_not.query_parts import needing_window, parts_of
-from sase.diagnostics.why_not.relaxation import bare
+from sase.diagnostics.why_not.near_misses import NearMisses, NearMissSearch, table_of
+from sase.diagnostics.why_not.query_parts import bare, needing_window, parts_of
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.diagnostics.why_not.sentences import sentences
 from sase.diagnostics.why_not.why_not import WhyNot
-from sase.engine.columns.input import Inputs
-from sase.engine.columns.time_column import doubt_of_unit
+from sase.engine.columns.arrow.input import Inputs
+from sase.engine.columns.decode.time_column import doubt_of_unit
 from sase.engine.pipeline.batch import text_warnings
 from sase.engine.sources import Files
 from sase.engine.statistics.ties import TieShare
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
 from sase.planning.recipes import Recipe
 
 PARTLY = (

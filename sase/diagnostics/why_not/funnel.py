@@ -11,8 +11,7 @@ from sase.binding.bound import elements_of
 from sase.diagnostics.why_not.budget import Count
 from sase.diagnostics.why_not.candidates import ComponentCandidates, is_of_first
 from sase.diagnostics.why_not.path_count import PathCount
-from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, without
-from sase.diagnostics.why_not.relaxation import beginning
+from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, beginning, without
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers

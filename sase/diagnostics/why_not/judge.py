@@ -9,12 +9,17 @@ from math import isnan
 import numpy as np
 
 from sase.binding.bound import Aggregate, BoundComponent, Condition, Part, Reference
-from sase.binding.parts import conjoined, values_read
-from sase.binding.text import value_text
+from sase.binding.conditions.parts import conjoined, values_read
 from sase.binding.types import TIMES
-from sase.diagnostics.strategies.interpreter import MatchBinding
-from sase.diagnostics.strategies.strategy_rules import StrategyRules
-from sase.diagnostics.why_not.distance import UNKNOWN, compared, distance, time_scale
+from sase.binding.values.text import value_text
+from sase.diagnostics.why_not.interpreter import (
+    UNKNOWN,
+    Interpreter,
+    MatchBinding,
+    compared,
+    distance,
+    time_scale,
+)
 from sase.diagnostics.why_not.match_search import Match, events_of
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.diagnostics.why_not.value_format import format_time, format_value
@@ -61,8 +66,9 @@ class MatchJudge:
         # The scale of time distances, in nanoseconds.
         self._unit = time_scale(search.query, search.schema)
         events = search.events.at(self._positions)
-        self._rules = StrategyRules(search.query, events, search.schema)
-        self._interpreter = self._rules.interpreter
+        self._interpreter = Interpreter(search.query, events, search.schema)
+        attributes = self._interpreter.attributes
+        self._codes = [attributes.codes_of(each).tolist() for each in search.query.equivalences]
         self._names = {each.index: each.variable for each in search.query.components}
         self._place = {position: n for n, position in enumerate(self._positions.tolist())}
 
@@ -154,13 +160,13 @@ class MatchJudge:
 
     def disagreement(self, number: int, match: Match) -> Failure | None:
         """Describe the values under a test on which the events do not agree, if any."""
-        test, codes = self._query.equivalences[number], self._rules.codes[number]
+        test, codes = self._query.equivalences[number], self._codes[number]
         first, *others = self._query.components
         if test.value is None and first.is_single and not others:
             return None  # an event alone agrees with itself
         places = self._places(events_of(match))
         self._work -= len(places)
-        # Events whose type does not declare it agree with all.
+        # Events of a type that does not declare it agree with all.
         declaring = {each for each in places if codes[each] >= 0 or codes[each] == NOTHING}
         known = {codes[each] for each in declaring}
         texts, fails = [], len(known) > 1 or NOTHING in known
@@ -179,14 +185,3 @@ class MatchJudge:
                 listed = ", ".join(distinct[:LISTED])
                 texts.append(f"{component.variable}.{attribute} is {listed}{more}")
         return Failure(UNKNOWN, ", ".join(texts)) if fails else None
-
-    def forbids(
-        self, index: int, event: int, match: Match, conditions: Sequence[Condition]
-    ) -> bool:
-        """Whether an event of a negative component forbids a match."""
-        bound = self._places(events_of(match))
-        component = self._query.components[index]
-        with_it = {**match, index: (event,)}
-        return self._rules.agrees(component, bound, self._place[event]) and all(
-            self.holds(each, with_it) for each in conditions
-        )

@@ -17,17 +17,21 @@ from numpy.typing import NDArray
 
 from sase.binding import BoundQuery
 from sase.binding.bound import BoundNegation, BoundWindow, Column, Condition, EquivalenceTest
-from sase.binding.folding import INT64_MIN
 from sase.binding.types import TIMES
+from sase.binding.values.folding import INT64_MIN
 from sase.diagnostics.attributes import Attributes
-from sase.diagnostics.why_not.distance import as_floats, compared, distances, time_scale
-from sase.diagnostics.why_not.query_parts import PartKind, QueryPart, number_of, without
-from sase.diagnostics.why_not.relaxation import (
+from sase.diagnostics.why_not.interpreter import as_floats, compared, distances, time_scale
+from sase.diagnostics.why_not.query_parts import (
+    PartKind,
+    QueryPart,
     as_positive,
     differing,
+    negatives_of,
+    number_of,
     opposite,
     with_condition,
     with_group,
+    without,
 )
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.engine.columns.arrays import Floats, Mask, Numbers
@@ -123,7 +127,7 @@ class MatchSearch:
     # ------------------------------------------------------------ sequences
 
     def disagreeing(self, relaxed: BoundQuery, test: EquivalenceTest) -> list[Match]:
-        """Find sequences whose events disagree under a test."""
+        """Find sequences with events that disagree under a test."""
         if test.value is not None:
             schema = self._search.schema
             found = [
@@ -179,8 +183,7 @@ class MatchSearch:
 
     def forbidden_by_group(self, relaxed: BoundQuery, negation: BoundNegation) -> list[Match]:
         """Find the sequences that a group between two components forbids, with its events."""
-        numbers = [c.index for c in self._query.negatives]
-        numbers += map(number_of, self._query.negations)
+        numbers = map(number_of, negatives_of(self._query))
         parts = [QueryPart(PartKind.NEGATION, number, "") for number in numbers]
         level = sum(not c.negated for c in self._query.components[: negation.position])
         query = with_group(without(self._query, parts), negation, level)
@@ -222,7 +225,7 @@ class MatchSearch:
 
 
 def _disagree(codes: Numbers) -> Mask:
-    """Mark the columns of codes whose events do not agree."""
+    """Mark the columns of codes with events that do not agree."""
     known = np.where(codes >= 0, codes, codes.max(axis=0))
     disagree: Mask = (codes == NOTHING).any(axis=0) | (np.ptp(known, axis=0) > 0)
     return disagree
@@ -234,9 +237,9 @@ def _as_rows(positions: Numbers) -> NDArray[np.void]:
     return rows.view([(f"f{n}", np.int64) for n in range(rows.shape[1])]).ravel()
 
 
-def matches_of(query: BoundQuery, found: Results) -> list[Match]:
+def matches_of(query: BoundQuery, results: Results) -> list[Match]:
     """The events of results, by component."""
-    bindings, by_level = as_bindings(found.positions), []
+    bindings, by_level = as_bindings(results.positions), []
     for level in range(bindings.shape[0]):
         events, ends = bindings.of_level(level)
         cuts = zip(begins_of(ends).tolist(), ends.tolist(), strict=True)

@@ -1,7 +1,4 @@
-"""Near misses: matches of a query without one part that only this part stops; nearest first.
-
-A search of the query without the part finds candidates, which are rated one by one.
-"""
+"""Near misses: matches of a query without one part that only this part stops; nearest first."""
 
 from __future__ import annotations
 
@@ -10,17 +7,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 
-from sase.binding import BoundQuery
-from sase.binding.bound import Condition, When
+from sase.binding import BoundQuery, Schema
+from sase.binding.bound import Comparison, Condition, When, WindowKind
 from sase.cached_property import cached_property
 from sase.diagnostics.attributes import Attributes
-from sase.diagnostics.strategies.group_rules import rules_of
+from sase.diagnostics.strategies.match_replay import MatchReplay, replayed_plan
 from sase.diagnostics.why_not.ablation import Ablation
 from sase.diagnostics.why_not.candidate_misses import CandidateMiss, CandidateMisses
 from sase.diagnostics.why_not.candidates import ComponentCandidates
-from sase.diagnostics.why_not.distance import UNKNOWN
 from sase.diagnostics.why_not.event_sample import EventSample
+from sase.diagnostics.why_not.interpreter import UNKNOWN
 from sase.diagnostics.why_not.judge import Failure, MatchJudge, miscount
 from sase.diagnostics.why_not.match_search import (
     LONGEST,
@@ -33,16 +31,28 @@ from sase.diagnostics.why_not.match_search import (
 from sase.diagnostics.why_not.query_parts import (
     PartKind,
     QueryPart,
-    groups_at_the_edges,
+    bare,
+    keys_of,
     number_of,
+    plain_group,
     without,
 )
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.diagnostics.why_not.value_format import format_span
 from sase.engine.columns.arrays import Floats, Mask, Numbers
+from sase.engine.expressions import Interner
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import size_of, span_of
 from sase.engine.operators.transformation import Results
+from sase.engine.results.batch import MatchBatch, ResultSchema
+from sase.engine.results.row_history import RowHistory
 from sase.lang.ast import StrategyName
+from sase.planning.engine_plan import EnginePlan
+from sase.planning.plan.basic import basic_plan
+
+# ---------------------------------------------------------------- near misses
+
+# A search of the query without the part finds candidates, which are rated one by one.
 
 EXACTLY = "by the last instant: a window is less than its length"
 # Evaluations of conditions, besides one for each event of the matches.
@@ -166,7 +176,7 @@ class NearMissSearch:
                 return
 
     def _disagreeing(self, number: int, relaxed: BoundQuery) -> Iterator[NearMiss]:
-        """Rate misses whose events do not agree under a test."""
+        """Rate misses with events that do not agree under a test."""
         if self._matches.of_sequences:
             found = self._matches.disagreeing(relaxed, self.query.equivalences[number])
         else:
@@ -209,7 +219,7 @@ class NearMissSearch:
     def _skipping(self, relaxed: BoundQuery) -> Iterator[NearMiss]:
         """Rate misses that skip events which the strategy forbids to skip.
 
-        Not for earliest_maximal, whose runs have several choices for an event.
+        Not for earliest_maximal: its runs have several choices for an event.
         """
         if self.query.strategy is StrategyName.EARLIEST_MAXIMAL:
             return
@@ -225,18 +235,20 @@ class NearMissSearch:
 
     def _skips(self, match: Match) -> Failure | None:
         """Replay a match among the events between its first and last."""
-        events, strategy = events_of(match), self.query.strategy
+        events = events_of(match)
         first, end = min(events), max(events) + 1
-        between = self.search.events.between(first, end)
-        rules = rules_of(self.query, between, self.search.schema)
+        replay = MatchReplay(self._replayed_plan, self.search.events.between(first, end))
         bound = (match[each.index] for each in self.query.positives)
-        run = tuple(tuple(place - first for place in series) for series in bound)
-        forbidden = rules.forbidden(strategy, run)
+        (forbidden,) = replay.forbidden([[at - first for at in series] for series in bound])
         if not forbidden:
             return None
         rows = self._sample.history.rows(np.arange(first, end)).tolist()
-        sentences = rules.reasons(strategy, forbidden, rows.__getitem__)
+        sentences = replay.reasons(forbidden, rows.__getitem__)
         return Failure(len(forbidden) / (len(forbidden) + len(events)), "; ".join(sentences))
+
+    @cached_property
+    def _replayed_plan(self) -> EnginePlan:
+        return replayed_plan(self.query, self.query.strategy, self.search.schema)
 
     def _condition(self, part: QueryPart) -> Condition:
         """The condition of a part, or HAVING."""
@@ -294,64 +306,128 @@ class NearMissSearch:
 
     def _forbidden_by_group(self, part: QueryPart, relaxed: BoundQuery) -> Iterator[NearMiss]:
         """Find the events of a negative group that forbid a sequence, for plain groups."""
-        (negation,) = (each for each in self.query.negations if number_of(each) == part.number)
-        is_plain = all(c.is_single and not c.negated for c in negation.components)
-        is_between = negation not in groups_at_the_edges(self.query)
-        if not (self._matches.of_sequences and is_plain and is_between):
+        negation = plain_group(self.query, part.number)
+        if negation is None or not self._matches.of_sequences:
             return
         for match in self._matches.forbidden_by_group(relaxed, negation):
             yield NearMiss(match, Failure(UNKNOWN, self._group_text(part.number, match)))
 
     def _forbidden(self, index: int, relaxed: BoundQuery) -> Iterator[NearMiss]:
         """Find for each match an event of a negative component that forbids it, if any."""
+        component, schema = self.query.components[index], self.search.schema
         conditions = [each.condition for each in self.query.conjuncts if each.component == index]
+        conditions += [
+            Comparison("=", key, test.value)
+            for test in self.query.equivalences
+            if test.value is not None
+            for key in keys_of(test, [component], schema)
+        ]
         matches, ends = self._matches.first(relaxed), set[int]()
         for begin in range(0, len(matches), CHUNK):
             some = [(each, self._between(index, each)) for each in matches[begin : begin + CHUNK]]
             judge = self._judge([{**match, index: events} for match, events in some])
             for match, events in some:
-                forbid = (e for e in events if judge.forbids(index, e, match, conditions))
-                event = next(forbid, None)
-                if event is not None:
-                    ends.add(max(events_of(match)))
-                    yield NearMiss({**match, index: (event,)}, Failure(UNKNOWN, ""))
+                with_each = ({**match, index: (event,)} for event in events)
+                for forbidden in with_each:
+                    if all(judge.holds(each, forbidden) for each in conditions):
+                        ends.add(max(events_of(match)))
+                        yield NearMiss(forbidden, Failure(UNKNOWN, ""))
+                        break
             if judge.is_exhausted or len(ends) >= self._near:
                 return
 
     def _between(self, index: int, match: Match) -> tuple[int, ...]:
         """Some events of a negative component in the interval where they forbid a match."""
-        events, at = self.search.events, self._passing[index]
-        order = np.arange(len(events)) if events.tie is None else events.tie
+        at, order = self._passing[index], self._attributes.order
         before = [p for each, series in match.items() if each < index for p in series]
         after = [p for each, series in match.items() if each > index for p in series]
         low = np.searchsorted(order[at], order[max(before)], "right") if before else 0
         high = np.searchsorted(order[at], order[min(after)], "left") if after else len(at)
         at = at[low : max(low, high)]
-        is_in = np.ones(len(at), np.bool_)
-        for codes in self._codes:
-            known = [code for code in codes[[*before, *after]].tolist() if code >= 0]
-            if known:
-                is_in &= (codes[at] == known[0]) | (codes[at] < 0)
+        at = at[self._attributes.agreeing(self.query.equivalences, at, [*before, *after])]
         if not (before and after):
-            is_in &= self._is_near(at, max(after) if after else min(before), is_before=not before)
-        return tuple(at[is_in][:TRIED].tolist())
-
-    @cached_property
-    def _codes(self) -> list[Numbers]:
-        """The codes of all events under each test."""
-        return [self._attributes.codes_of(each) for each in self.query.equivalences]
+            at = at[self._is_near(at, max(after) if after else min(before), is_before=not before)]
+        return tuple(at[:TRIED].tolist())
 
     def _is_near(self, at: Numbers, end: int, *, is_before: bool) -> Mask:
         """Mark events in the window from a match's other end (docs/semantics.md, Windows)."""
-        window, tests = self.query.window, self.query.equivalences
+        window = self.query.window
         assert window is not None
-        every = self._attributes.measures(window, tests)
-        known, measures = self._attributes.are_measured(window, tests)[at], every[at]
-        reach = span_of(window)
+        every, reach = self._attributes.measures(window, self.query.equivalences), span_of(window)
+        measures = every[at]
         if is_before:
-            return known & (measures >= max(int(every[end]) - reach, -LONGEST - 1))
-        return known & (measures <= min(int(every[end]) + reach, LONGEST))
+            found = measures >= max(int(every[end]) - reach, -LONGEST - 1)
+        else:
+            found = measures <= min(int(every[end]) + reach, LONGEST)
+        return found & ((window.kind is not WindowKind.PARTITION_EVENTS) | (measures >= 0))
 
     def _judge(self, matches: Sequence[Match]) -> MatchJudge:
         events = [event for match in matches for event in events_of(match)]
         return MatchJudge(self.search, self._sample.history, events, WORK + len(events))
+
+
+# ---------------------------------------------------------------- near miss table
+
+# The rank of disagreement: further than any other miss without a measure.
+APART = 2.0
+
+
+def table_of(
+    query: BoundQuery, found: Sequence[NearMisses], history: RowHistory, schema: Schema, near: int
+) -> pa.Table:
+    """Make a table of the nearest misses; a negative component has the forbidding event."""
+    chosen = _ranked(found, near)
+    # The form of a match does not depend on how it was found.
+    plan = EnginePlan(basic_plan(_with_negatives(query)), schema, query.definitions)
+    shape = ResultSchema.of(plan, Interner())
+    matches = [miss.match for _, miss in chosen]
+    positions = _positions(query, matches, as_matrix=not plan.has_series)
+    events = MatchBatch(shape, history, (Results(positions),))
+    table, shares = events.table(), [miss.failure.share for _, miss in chosen]
+    return pa.table(
+        {
+            "stopped_by": pa.array([text for text, _ in chosen], pa.string()),
+            "by": pa.array([miss.failure.text or None for _, miss in chosen], pa.string()),
+            "distance": pa.array([None if s != s else s for s in shares], pa.float64()),
+            "rows": events.rows().to_struct_array(),
+            **{_free(each.variable): table.column(each.variable) for each in query.components},
+        }
+    )
+
+
+def _ranked(found: Sequence[NearMisses], near: int) -> list[tuple[str, NearMiss]]:
+    """The nearest misses of all parts, each with the part's text."""
+    ranks = sorted(
+        (APART if each.part.kind is PartKind.TEST else miss.rank, place, number)
+        for number, each in enumerate(found)
+        for place, miss in enumerate(each.misses)
+    )
+    return [(found[n].part.text, found[n].misses[place]) for _, place, n in ranks[:near]]
+
+
+def _with_negatives(query: BoundQuery) -> BoundQuery:
+    """Make every negative component optional, so that matches may have an event of it."""
+    components = tuple(
+        replace(each, negated=False, minimum=0) if each.negated else each
+        for each in query.components
+    )
+    return replace(bare(query), components=components, conjuncts=(), having=None)
+
+
+def _positions(
+    query: BoundQuery, matches: Sequence[Match], *, as_matrix: bool
+) -> Numbers | Bindings:
+    """The positions that every component binds in matches."""
+    bound = [[match.get(each.index, ()) for each in query.components] for match in matches]
+    events = np.array([e for match in bound for series in match for e in series], np.int64)
+    shape = len(matches), len(query.components)
+    if as_matrix:
+        return np.ascontiguousarray(events.reshape(shape).T)
+    lengths = np.array([[*map(len, match)] for match in bound], np.int64).reshape(shape)
+    ends = np.cumsum(lengths.sum(axis=1), dtype=np.int64)
+    return Bindings(events, ends, np.ascontiguousarray(lengths.T))
+
+
+def _free(name: str) -> str:
+    """The name of a variable, changed if it collides with another column."""
+    return f"{name}_" if name in ("stopped_by", "by", "distance", "rows") else name

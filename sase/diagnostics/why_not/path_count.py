@@ -10,19 +10,18 @@ import numpy as np
 
 from sase.binding import BoundQuery, Schema
 from sase.diagnostics.why_not.budget import Budget, BudgetSpent, Count
-from sase.diagnostics.why_not.relaxation import ending, starting
+from sase.diagnostics.why_not.query_parts import ending, starting
 from sase.engine.columns import Events
 from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.totals import totals
 from sase.engine.operators.kleene.match_set_evaluation import MatchSetEvaluationState
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.errors import BudgetError
-from sase.planning.basic import basic_plan
-from sase.planning.collapse import Collapsible, collapsible
-from sase.planning.nodes import RunEvaluation, require
-from sase.planning.options import Options
-from sase.planning.paths import MOST_SLOTS, slots_of
-from sase.planning.plan import EnginePlan
+from sase.planning.counting import Collapsible, collapsible
+from sase.planning.engine_plan import EnginePlan, Options
+from sase.planning.plan.basic import basic_plan
+from sase.planning.plan.nodes import RunEvaluation, require
+from sase.planning.reasoning.paths import MOST_SLOTS, slots_of
 
 Look = Callable[[int], None]
 # The cost of a graph allowed per partial match of a search; the cost of an event besides the steps
@@ -50,7 +49,7 @@ def form_of(query: BoundQuery) -> Collapsible:
 
 
 def keeps_runs(query: BoundQuery) -> bool:
-    """Whether matches are found by runs, not by walking back (see `postpone_conditions`)."""
+    """Whether matches are found by runs, not by walking back (see `PostponedWalk`)."""
     runs = require(collapsible(basic_plan(query)).plan, RunEvaluation)
     is_apart = all(test in runs.partitions for test in runs.equivalences)
     return runs.counts_in_partitions and not is_apart

@@ -17,11 +17,10 @@ from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.open import open_pipeline
 from sase.errors import BudgetError, MemoryLimitError, TimeLimitError
 from sase.lang.ast import StrategyName
-from sase.planning.basic import basic_plan
-from sase.planning.nodes import Operator
+from sase.planning.engine_plan import EnginePlan, Options
 from sase.planning.optimizer import optimized
-from sase.planning.options import Options
-from sase.planning.plan import EnginePlan
+from sase.planning.plan.basic import basic_plan
+from sase.planning.plan.nodes import Operator
 from sase.planning.recipes import Recipe
 
 # The clock is read between blocks. A block can take long without partitions; with them, each block

@@ -1,9 +1,10 @@
-"""Describe an explanation in sentences: the first thing that is wrong, and what would help."""
+"""Describe an explanation in sentences: the first problem, and changes that help."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sase.base.texts import nearest
 from sase.diagnostics.why_not.ablation import Ablation
 from sase.diagnostics.why_not.budget import Count
 from sase.diagnostics.why_not.candidates import ComponentCandidates, Stopped
@@ -11,12 +12,11 @@ from sase.diagnostics.why_not.funnel import FunnelLevel
 from sase.diagnostics.why_not.near_misses import NearMisses
 from sase.diagnostics.why_not.query_parts import PartKind, QueryPart
 from sase.diagnostics.why_not.why_not import WhyNot
-from sase.nearest import nearest
 
 # The most types listed for an unknown name.
 LISTED = 8
 # The object of a sentence about the first component.
-NOTHING = "what it takes"
+NOTHING = "all that it needs"
 
 
 def sentences(
@@ -41,10 +41,10 @@ def sentences(
     yield from _of_sets(why.levels)
     for variable, length in longest:
         events = "1 event" if length == 1 else f"{length:,} events"
-        yield f"with all else that is said the longest {variable} has {events}"
+        yield f"with all other parts of the query the longest {variable} has {events}"
     for each in misses:
         if each.part.kind in (PartKind.WINDOW, PartKind.CONFIDENCE):
-            yield f"what comes nearest misses {each.part.text} {each.by}"
+            yield f"the nearest candidate misses {each.part.text} {each.by}"
     yield from _remedies(why, misses, with_window)
 
 
@@ -80,8 +80,8 @@ def _of_candidates(
         yield _none_is_first(candidates)
     elif lacking := [each for each in without_key if each.number == candidates.passing]:
         yield (
-            f"of all {candidates.passing:,} {candidates.text} what {lacking[0].part.text} reads is"
-            " NULL, which agrees with nothing"
+            f"{lacking[0].part.text} reads a NULL in all {candidates.passing:,} {candidates.text},"
+            " and NULL agrees with nothing"
         )
 
 
@@ -186,13 +186,13 @@ def _wrong_order(levels: Sequence[FunnelLevel]) -> str:
     return (
         f"there {are} {earlier.text}, and none of the {level.candidates.passing:,}"
         f" {level.candidates.text} comes after {after}"
-        + (", with what must come before" if len(before) > 1 else "")
+        + (", with the components before it" if len(before) > 1 else "")
         + ": is the order of the pattern right?"
     )
 
 
 def _stopped(levels: Sequence[FunnelLevel]) -> Iterator[str]:
-    """Describe what stopped the events of a level, part by part."""
+    """Name the parts that stopped the events of a level."""
     *before, level = levels
     text = level.candidates.text
     required = [each for each in before if each.candidates.component.minimum]
@@ -242,7 +242,7 @@ def _share(before: Count, after: Count) -> str:
     return f"{after} of them get past"
 
 
-# ---------------------------------------------------------------- what would help
+# ---------------------------------------------------------------- remedies
 
 
 def _remedies(why: WhyNot, misses: Sequence[NearMisses], with_window: str) -> Iterator[str]:

@@ -9,9 +9,9 @@ from typing import Any
 
 from sase.binding import Schema
 from sase.binding.bound import BoundWindow, WindowKind
-from sase.binding.text import in_units, quoted
 from sase.binding.types import DataType, Kind
-from sase.engine.expressions.constants import NANOSECOND
+from sase.binding.values.text import in_units, quoted
+from sase.engine.expressions.layout import NANOSECOND
 from sase.lang.units import NANOSECONDS
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -24,7 +24,7 @@ FUNNEL = ["component", "events", "pass", "in order", "reach it", "partial"]
 
 @dataclass(frozen=True, eq=False)
 class WhyNot:
-    """Why a query finds what it finds: the funnel, ablations, and near misses.
+    """Why a query finds its matches and no others: the funnel, ablations, and near misses.
 
     Of `rows` read, `looked_at` satisfied the restrictions. `components` counts the events of each
     component, `levels` is the funnel, `left_out` the matches without each part; `fewest` are the
@@ -58,7 +58,7 @@ class WhyNot:
         return str(self)
 
     def __str__(self) -> str:
-        """The funnel, what each part rejects, the near misses, and the sentences."""
+        """Return the funnel, the events that each part rejects, near misses, and sentences."""
         if self.branches:
             return "\n\n".join(self._of_branches())
         blocks = [

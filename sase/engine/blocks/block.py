@@ -19,7 +19,7 @@ Tests = tuple[EquivalenceTest, ...]
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """Equivalence tests under which events have codes; one object for the same tests."""
+    """Equivalence tests with codes for their values; equal tests share one object."""
 
     tests: Tests
 
@@ -34,10 +34,10 @@ class BlockColumns(Protocol):
         """An attribute as a vector."""
 
     def raw_vector(self, block: Block, attribute: str) -> Vector:
-        """An attribute for comparisons with constants, of integers of any width."""
+        """An attribute for comparisons with constants; integers may have any width."""
 
     def codes(self, block: Block, key: Key) -> Numbers:
-        """The codes under a key."""
+        """The codes of a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class EventRange:
 class Block:
     """The admitted events of a range: their places in it, and their event numbers.
 
-    `states` has a bit for each component that admits the type of an event: positive ones by
-    level, then negative ones. Positions and ties count through the whole stream.
+    `states` has a bit for each component that admits the type of an event: positive ones by level,
+    then negative ones. Positions and ties count through the whole stream.
     """
 
     range: EventRange
@@ -88,7 +88,7 @@ class Block:
 
     @property
     def end(self) -> int:
-        """The position behind the range."""
+        """The position after the range."""
         return self.range.position + self.range.end
 
     @property
@@ -102,7 +102,7 @@ class Block:
 
     @property
     def until(self) -> Numbers:
-        """The latest times; of precise time there is one time."""
+        """The latest times; with precise time, the only times."""
         until = self.events.until
         return self.ts if until is None else until[self.rows]
 
@@ -120,11 +120,11 @@ class Block:
         return self._vectors[attribute]
 
     def raw_vector(self, attribute: str) -> Vector:
-        """An attribute for comparisons with constants, of integers of any width."""
+        """An attribute for comparisons with constants; integers may have any width."""
         return self.coding.raw_vector(self, attribute)
 
     def codes(self, key: Key) -> Numbers:
-        """The codes under a key; 0 under a key without tests."""
+        """The codes of a key; 0 for a key without tests."""
         if key not in self._codes:
             has_tests = len(key.tests) > 0
             found = self.coding.codes(self, key) if has_tests else np.zeros(len(self), np.int64)
@@ -132,7 +132,7 @@ class Block:
         return self._codes[key]
 
     def narrow(self, kept: Numbers, states: Numbers) -> None:
-        """Leave some of its events alone, by their places among them, with other states."""
+        """Keep only some events, by their places in the block, with other states."""
         if len(kept) == len(self):
             self.states = states
             return
@@ -147,19 +147,19 @@ class Block:
         self.positions, self.numbers = self.positions[kept], self.numbers[kept]
 
     def arrivals(self, states: Numbers, keys: Numbers, measures: Numbers) -> Arrivals:
-        """The events as kernels take them."""
+        """The events in the form that kernels take."""
         return Arrivals(self.numbers, states, keys, measures, self.ties)
 
 
 @dataclass(frozen=True, eq=False)
 class ChosenColumns:
-    """The columns of some events of a block, which are made once for all who chose of it."""
+    """The columns of some events of a block, computed once for all readers."""
 
     whole: Block
     chosen: slice | Numbers
 
     def at(self, places: Numbers) -> ChosenColumns:
-        """The columns of some of them."""
+        """The columns of some of these events."""
         chosen = places if isinstance(self.chosen, slice) else self.chosen[places]
         return ChosenColumns(self.whole, chosen)
 
@@ -172,16 +172,16 @@ class ChosenColumns:
         return self.whole.vector(attribute).at(self.chosen)
 
     def raw_vector(self, block: Block, attribute: str) -> Vector:
-        """An attribute for comparisons with constants, of integers of any width."""
+        """An attribute for comparisons with constants; integers may have any width."""
         return self.whole.raw_vector(attribute).at(self.chosen)
 
     def codes(self, block: Block, key: Key) -> Numbers:
-        """The codes under a key."""
+        """The codes of a key."""
         return self.whole.codes(key)[self.chosen]
 
 
 class Watermark(NamedTuple):
-    """No event to come is before `ts`, the next has `position`; once final none comes."""
+    """No later event is before `ts`; the next one has `position`; no event follows once `final`."""
 
     ts: int
     position: int

@@ -23,17 +23,17 @@ from sase.engine.resources import Check, keep_freed_memory, no_check
 from sase.engine.snapshots.layout import Array, Count, Declared, IfThere, Number, Own
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.engine.sources import open_tables
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
 
-# The least room for admitted events.
+# The least capacity for admitted events.
 FEW = 1 << 12
-# The state of an event that every event evaluation sees, whether or not a component admits it.
+# The state of an event for an evaluation that sees every event: no component need admit it.
 WATCHED = 1 << 62
 
 
 @dataclass
 class StreamPosition(Declared):
-    """The events seen of the stream, their distinct order keys, and the event numbers given out."""
+    """Counts of the stream so far: events, distinct order keys, and assigned event numbers."""
 
     layout = dict(
         events=Count(path="events"),
@@ -50,12 +50,11 @@ class StreamPosition(Declared):
 
 
 class BlockBuilder(Declared):
-    """Build blocks of the events that some component admits.
+    """Builds blocks of the events that some component admits.
 
     `components` are in the order of their bits. Events are ranked in their partitions under the
-    `ranked` tests; without a rank they are in no match (docs/semantics.md, Windows). Event
-    numbers are positions, or `dense`. With `every`, events are included that no component
-    admits.
+    `ranked` tests; without a rank they are in no match (docs/semantics.md, Windows). Event numbers
+    are positions, or `dense`. With `every`, blocks include events that no component admits.
     """
 
     layout = dict(
@@ -78,7 +77,7 @@ class BlockBuilder(Declared):
         self.components, self.positives, self._dense = components, positives, dense
         self._every = every
         self.coding, self.ranked = coding, ranked
-        # Codes of its own: events of any type are ranked.
+        # A dictionary of its own, since events of any type are ranked.
         self._rank_coding: PlanDictionary | None = None
         if ranked:
             self._rank_coding = PlanDictionary(
@@ -92,7 +91,7 @@ class BlockBuilder(Declared):
 
     @property
     def counts_admitted(self) -> bool:
-        """Whether event numbers are given to what components admit by type, and to nothing else."""
+        """Whether exactly the events that components admit by type get event numbers."""
         return not self._every
 
     def blocks(
@@ -100,7 +99,7 @@ class BlockBuilder(Declared):
     ) -> Iterator[Block]:
         """Yield the blocks of events that follow those seen before, from place `first` on.
 
-        They have events at some places `only`, if these are given.
+        With `only`, blocks have just the events at these places.
         """
         at, count = self.at, len(events.ts)
         position, tie = at.events - first, at.ties
@@ -115,7 +114,7 @@ class BlockBuilder(Declared):
             at.ties += count if events.tie is None else int(events.tie[-1]) + 1
 
     def recycle(self, horizon: int) -> None:
-        """Forget partitions without an event from the horizon on: their ranks may begin anew."""
+        """Forget partitions without an event from the horizon on: their ranks may start again."""
         if self._rank_coding is not None:
             self._rank_coding.recycle(horizon)
             self._counts = self._counts[: self._rank_coding.size(self._rank_key)]
@@ -140,10 +139,10 @@ class BlockBuilder(Declared):
         return block
 
     def _admitted(self, events: Events, begin: int, end: int) -> tuple[Numbers, Numbers, Numbers]:
-        """Places, states and times of admitted events, of which there may be as many as before."""
+        """Places, states and times of admitted events; room is made for as many as before."""
         types = events.types[begin:end].astype(np.int16, copy=False)
         ts, states = events.ts[begin:end], self.states_of(events.type_names)
-        if len(states) == 2 and states[1] and types.min() == 0:  # there is one type, and no other
+        if len(states) == 2 and states[1] and types.min() == 0:  # one type, and every event has it
             return np.arange(begin, end), np.full(end - begin, states[1]), ts.copy()
         room = min(end - begin, self._usual + self._usual // 4) + 1
         out = np.empty((3, room), np.int64)
@@ -155,7 +154,7 @@ class BlockBuilder(Declared):
         return out[PLACE, :count], out[STATE, :count], out[TIME, :count]
 
     def _admitted_of(self, events: Events, places: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """The same of events at some places."""
+        """Places, states and times of admitted events among those at some places."""
         out = np.empty((2, len(places) + 1), np.int64)
         count = admit_places(events.types, self.states_of(events.type_names), places, out)
         places, states = out[:, :count]
@@ -188,7 +187,7 @@ class BlockBuilder(Declared):
 
 
 def any_of(components: Sequence[BoundComponent]) -> BoundComponent:
-    """A component that admits what any of some does."""
+    """A component that admits every event that one of these admits."""
     types = None
     if all(each.types is not None for each in components):
         types = tuple(dict.fromkeys(name for each in components for name in each.types or ()))
@@ -215,7 +214,7 @@ def loader_of(
     more: Sequence[str] = (),
     between: Check = no_check,
 ) -> Loader:
-    """A loader of the columns that a plan reads, and some more."""
+    """A loader of the columns that a plan reads, and of some more."""
     seq = () if plan.schema.seq_column is None else (plan.schema.seq_column,)
     return Loader(
         plan.schema,
@@ -232,7 +231,7 @@ def loader_of(
 def classified(
     events: Events, definitions: Sequence[tuple[str, Condition]], coding: PlanDictionary
 ) -> tuple[np.typing.NDArray[np.int16], tuple[str, ...]]:
-    """The types of events by conditions: the first that holds."""
+    """The types of events by conditions: the first one that holds decides."""
     names = tuple(name for name, _ in definitions)
     types = np.full(len(events), -1, np.int16)
     places = np.arange(len(events))

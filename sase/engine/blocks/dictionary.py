@@ -1,4 +1,4 @@
-"""The dictionaries of a plan: codes of types, texts and keys, and the columns of blocks in them."""
+"""The dictionaries of a plan: codes of types, texts and keys, and columns of blocks with them."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.layout import Declared, Each, Own
 from sase.planning.physical.declarations import TypeDeclarations
 
-# Of texts that plans share each has few: so many bits their dense codes have at most.
+# The most bits of dense codes for texts that plans share: each plan has few of them.
 BITS_OF_SHARED = 10
-# Of strings that nothing refers to so many rounds are kept.
+# Strings that nothing refers to are kept for this many rounds.
 ROUNDS = 8
-# A dictionary of few values is translated as a whole.
+# Dictionaries of up to this size plus a few times the values read are translated as a whole.
 LARGE = 8
 
 
 class TypeDictionary(TypeDeclarations):
-    """The codes of the types that a plan knows and what each declares; unknown types share one.
+    """The codes of the types that a plan knows, and their attributes; unknown types share one.
 
-    All runs of the plan may share it, also those of several threads.
+    All runs of a plan may share it, also runs in several threads.
     """
 
     def __init__(self, schema: Schema, components: Iterable[BoundComponent] = ()) -> None:
@@ -51,15 +51,15 @@ class TypeDictionary(TypeDeclarations):
         self._translation: tuple[tuple[str, ...], NDArray[np.int16]] | None = None
 
     def translation(self, names: tuple[str, ...]) -> NDArray[np.int16]:
-        """The plan's code by an input's code; last that of an event without a type."""
-        known = self._translation  # which another run may exchange meanwhile
+        """The plan's code for each code of an input; the last is for events without a type."""
+        known = self._translation  # another run may replace it in the meantime
         if known is None or known[0] != names:
             codes = [*(self.codes.get(name, self.unknown_type) for name in names), NOTHING]
             known = self._translation = (names, np.array(codes, np.int16))
         return known[1]
 
     def keeps(self, names: tuple[str, ...]) -> bool:
-        """Whether an input's codes are those of the plan."""
+        """Whether an input's codes equal those of the plan."""
         found = self.translation(names)
         return bool((found[:-1] == np.arange(len(names))).all())
 
@@ -91,9 +91,9 @@ class _Translated:
 class PlanDictionary(Declared):
     """Codes of strings and of keys, which last for a run.
 
-    Where the whole input has one dictionary for a column its own codes are keys. In a stream,
-    where dictionaries come and go, strings are known by their text: those of keys by codes that all
-    plans of an input may share.
+    If the whole input has one dictionary for a column, its codes are keys. In a stream dictionaries
+    change, so strings are identified by their text. The codes of key texts may be shared by all
+    plans of an input.
     """
 
     layout = dict(texts=Own(path="texts"), keys=Each(Own(), path=None), key_texts=Own())
@@ -110,9 +110,9 @@ class PlanDictionary(Declared):
         self._keys: dict[Tests, Key] = {}
         self._key_codes: dict[Key, KeyDictionary] = {}
         self._translated: dict[tuple[str, str], _Translated] = {}
-        # All events before it are gone.
+        # All events before this number are gone.
         self._horizon = 0
-        # By column a dictionary of many more values than were asked of it at once.
+        # For each column a dictionary much larger than the first request for its values.
         self._large: dict[tuple[str, str], Any] = {}
 
     def types(self, block: Block) -> NDArray[np.int16]:
@@ -124,7 +124,7 @@ class PlanDictionary(Declared):
         return known.translation(events.type_names)[given]
 
     def vector(self, block: Block, attribute: str) -> Vector:
-        """An attribute of a block's events; NULL where the type does not declare it."""
+        """An attribute of a block's events; NULL if the type does not declare it."""
         events = block.events
         if attribute in events.columns:
             vector = self._vector_at(("", attribute), events.columns[attribute], block.rows)
@@ -138,7 +138,7 @@ class PlanDictionary(Declared):
         )
 
     def raw_vector(self, block: Block, attribute: str) -> Vector:
-        """An attribute for comparisons with constants, of integers of any width."""
+        """An attribute for comparisons with constants; integers may have any width."""
         column = block.events.columns.get(attribute)
         is_declared = self.type_dictionary.declare(attribute) is None
         if column is None or column.type.kind is not Kind.INTEGER or not is_declared:
@@ -159,11 +159,11 @@ class PlanDictionary(Declared):
         return self._key_codes[key]
 
     def size(self, key: Key) -> int:
-        """The bound of the codes under a key."""
+        """The bound of a key's codes."""
         return self._key_codes[key].size if key.tests else 1
 
     def codes(self, block: Block, key: Key) -> Numbers:
-        """The codes of a block's events; of a single test also `UNDECLARED`."""
+        """The codes of a block's events; with a single test also `UNDECLARED`."""
         vectors = [self._key(block, test) for test in key.tests]
         known = self._key_codes[key]
         if self.shared_texts is not None and any(self._is_text(block, t) for t in key.tests):
@@ -185,16 +185,16 @@ class PlanDictionary(Declared):
         self._horizon = horizon
 
     def recycle_texts(self) -> None:
-        """Recycle codes of strings that no event has from the horizon on that was last told."""
+        """Recycle codes of strings that no event has from the last horizon on."""
         for each in self._translated.values():
             self.texts.use_now(each.codes)
         self._translated.clear()
         self.texts.recycle(self._horizon)
 
     def end_round(self) -> None:
-        """Recycle the codes of strings, once they are many, but those of the last few rounds.
+        """Recycle the codes of strings, once they are many, except those of the last few rounds.
 
-        Nothing refers to any: these are more likely to come again.
+        Nothing refers to these strings; recent ones are the most likely to come again.
         """
         self.texts.now += 1
         if self.texts.is_full:
@@ -202,12 +202,12 @@ class PlanDictionary(Declared):
             self.recycle_texts()
 
     def _encoded(self) -> dict[str, Any]:
-        """The codes of keys in the order in which they were asked for."""
+        """The codes of keys in the order of their first use."""
         return {"keys": [*self._key_codes.values()]}
 
     @property
     def sizes(self) -> dict[Key, int]:
-        """The bound of the codes under each key."""
+        """The bound of the codes of each key."""
         return {key: self.size(key) for key in self._key_codes}
 
     def _declared(self, block: Block, attribute: str) -> Mask | None:
@@ -226,7 +226,7 @@ class PlanDictionary(Declared):
         if known is None or known.dictionary is not column.dictionary:
             is_large = len(column.dictionary) > LARGE + 4 * len(taken.values)
             if is_large and self._large.get(name) is not column.dictionary:
-                self._large[name] = column.dictionary  # if it is asked for again all have a code
+                self._large[name] = column.dictionary  # encoded as a whole at the next request
                 return self._vector_of_few(taken)
             if known is not None:
                 self.texts.use_now(known.codes)
@@ -236,12 +236,12 @@ class PlanDictionary(Declared):
         return Vector(known.codes[taken.values], INTEGER, taken.valid)
 
     def _vector_of_few(self, column: EventColumn) -> Vector:
-        """A few values beside all that the dictionary of their column has."""
+        """The codes of a few values, without encoding the whole dictionary of their column."""
         codes = codes_of_few(column.values, column.dictionary, self.texts.codes_of)
         return Vector(codes, INTEGER, column.valid)
 
     def _by_type(self, block: Block, attribute: str) -> Vector:
-        """An attribute that the tables of several types have as columns of several kinds."""
+        """An attribute that has different kinds in the tables of several types."""
         events, count = block.events, len(block)
         values, tags = np.zeros(count, np.int64), np.zeros(count, np.uint8)
         given = events.types[block.rows]
@@ -258,7 +258,7 @@ class PlanDictionary(Declared):
     # ------------------------------------------------------------ keys
 
     def _is_text(self, block: Block, test: EquivalenceTest) -> bool:
-        """Whether the values of a test are texts that have lasting codes."""
+        """Whether the values of a test are texts with lasting codes."""
         column = block.events.columns.get(test.attribute)
         is_coded = column is not None and column.dictionary is not None
         return is_coded and self.streaming and not test.attributes
@@ -284,7 +284,7 @@ class PlanDictionary(Declared):
         return Vector(codes, INTEGER, known)
 
     def _joined(self, block: Block, test: EquivalenceTest) -> Vector:
-        """The values of a test on attributes that go by type."""
+        """The values of a test with a different attribute for each type."""
         values, tags = np.zeros(len(block), np.int64), np.zeros(len(block), np.uint8)
         for type_name, attribute in test.by_type:
             vector = block.vector(attribute)

@@ -1,7 +1,7 @@
-"""Ring buffer of live events: by event number the columns that operators asked for.
+"""Ring buffer of live events: the columns that operators need, by event number.
 
-Event `n` stands at slot `n & mask` of every array. The capacity is a power of two, doubled when
-full.
+Event `n` is in slot `n & mask` of every array. The capacity is a power of two, and doubles when it
+is full.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sase.engine.blocks.block import Block, Key
 from sase.engine.columns.arrays import Numbers, grown_ring
-from sase.engine.columns.time_column import is_beyond
+from sase.engine.columns.decode.time_column import is_beyond
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.expressions.program import Columns
 from sase.engine.kernels.jit.signatures import frozen
@@ -38,25 +38,24 @@ class EventBuffer:
         self._tables = NO_TABLES
         self._columns: Columns | None = None
         self._frozen_codes = NO_TABLES
-        # Whether event numbers are positions: all events came so far, or nothing is kept of
-        # any.
+        # Whether event numbers are positions: all events came so far, or none is stored.
         self.is_dense = True
 
     def keep(self, name: str) -> int:
-        """Ask for a number of every event, such as its tie; return its row."""
+        """Store a number of every event, such as its tie; return its row."""
         return self.names.setdefault(name, len(self.names))
 
     def keep_codes(self, key: Key) -> int:
-        """Ask for the codes under a key; return their row."""
+        """Store the codes of a key; return their row."""
         return self.keys.setdefault(key, len(self.keys))
 
     def keep_attribute(self, name: str) -> int:
-        """Ask for an attribute; return its row."""
+        """Store an attribute; return its row."""
         return self.attributes.setdefault(name, len(self.attributes))
 
     @property
     def is_needed(self) -> bool:
-        """Whether anything is asked for."""
+        """Whether anything is stored."""
         return bool(self.keys or self.attributes or self.names)
 
     @property
@@ -76,7 +75,7 @@ class EventBuffer:
 
     @property
     def frozen_codes(self) -> Numbers:
-        """The same for kernels that only read them."""
+        """The codes for kernels that only read them."""
         if self._frozen_codes.base is not self.codes:
             self._frozen_codes = frozen(self.codes)
         return self._frozen_codes
@@ -88,7 +87,7 @@ class EventBuffer:
         return types
 
     def columns(self, tables: Numbers) -> Columns:
-        """The attributes as programs read them."""
+        """The attributes in the form that programs read."""
         if self._columns is None or tables is not self._tables:
             self._tables = tables
             cells, tags, types = (frozen(self._array(n)) for n in ("cells", "tags", "types"))
@@ -111,7 +110,7 @@ class EventBuffer:
         self.next += count
 
     def append_block(self, block: Block) -> None:
-        """Append the events of a block, with the columns that were asked for."""
+        """Append the events of a block, with the stored columns."""
         numbers = {"position": block.positions, "tie": block.ties, "ts": block.ts}
         if block.ranks is not None:
             numbers["rank"] = block.ranks
@@ -158,7 +157,7 @@ class EventBuffer:
         kept, count = dict(saved.part("arrays").members()), self.next - self.first
         saved.check(kept.keys() <= set(_ARRAYS), "there is another array")
         saved.check(not count or len(kept) == len(_ARRAYS), "there is not every array")
-        # A plan that goes on for another one may have asked for them in another order.
+        # A plan that continues another one may store the columns in another order.
         known = saved.part("attributes").texts()
         is_each = len(known) == len({*known}) and self.attributes.keys() == {*known}
         saved.check(is_each, "other attributes are kept")
@@ -184,7 +183,7 @@ class EventBuffer:
         for name, row in self.names.items():
             values = found["numbers"][row]
             if name == "position" and len(values):
-                rises = bool((values[1:] > values[:-1]).all())  # a difference may leave int64
+                rises = bool((values[1:] > values[:-1]).all())  # a difference may exceed int64
                 is_there = int(values[0]) >= 0 and int(values[-1]) < live.positions
                 saved.check(rises and is_there, "positions are not those of the stream")
                 is_same = not self.is_dense or bool((values == numbers).all())
@@ -204,14 +203,14 @@ class EventBuffer:
             live.check_values(saved, name, found["tags"][row], found["cells"][row], types)
 
     def _places(self, first: int, end: int) -> slice | Numbers:
-        """The slots of a range of numbers: a slice where it does not wrap around."""
+        """The slots of a range of numbers: a slice if it does not wrap around."""
         start = first & self.mask
         if start + end - first <= self._capacity:
             return slice(start, start + end - first)
         return np.arange(first, end) & self.mask
 
     def _make_room(self, count: int) -> None:
-        """Make room for some more events."""
+        """Make room for more events."""
         needed = self.next + count - self.first
         if needed <= self._capacity:
             return
@@ -223,7 +222,7 @@ class EventBuffer:
         self._columns = None
 
     def _array(self, name: str) -> NDArray[Any]:
-        """An array with the rows asked for, made when first used."""
+        """An array with the stored rows, made at first use."""
         if name not in self._arrays:
             dtype, rows = self._shape(name)
             self._arrays[name] = np.zeros((rows, self._capacity), dtype)

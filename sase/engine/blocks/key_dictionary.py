@@ -1,8 +1,8 @@
 """Codes for the values of equivalence attributes: small integers that index partitions.
 
-Of dense integers a code is the distance from the least: twice as fast as a hash table where there
-are some hundred thousand, in the room that they need at once. Else a hash table gives codes out and
-recycles those of keys without a live event, so that codes stay few where keys never repeat.
+For dense integers a code is the distance from the least value. With some hundred thousand keys this
+is twice as fast as a hash table. Otherwise a hash table assigns codes and recycles those of keys
+without a live event, so that there are few codes even if keys never repeat.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.key_hash import KEY, USED, KeyTable, compose, encode, recycle
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.dense_codes import FEWEST_BITS, dense_bits
+from sase.planning.cost_values import FEWEST_BITS, dense_bits
 
-# The first room of a table.
+# The first capacity of a table.
 ROOM = 1 << 10
-# A larger one has room for no more than about so many times the codes that were given out.
+# A larger table has at most about this many times the capacity for the assigned codes.
 SPARSEST = 8
-# Of so many slots, which no cache holds, three quarters are filled; of fewer a half, which is
-# faster: their neighbours are at hand.
+# From this number of slots on, which no cache holds, a table is filled to three quarters. Smaller
+# ones are filled to one half, which is faster, as their neighbouring slots are in the cache.
 LARGE = 1 << 23
 WIDEST = 1 << FEWEST_BITS
 BITS = 1
@@ -38,23 +38,23 @@ BITS = 1
 class KeyDictionary:
     """Codes of the values of a key.
 
-    A value is one number, or, from the first of another kind on, two: its class and its number.
+    A value is one number. Once values of several kinds occur, it is two numbers: class and number.
     """
 
     def __init__(self, values: int = 1, *, streaming: bool = False) -> None:
         self._streaming = streaming
-        # The bits of the widest dense codes, if they are to be fewer than they may be.
+        # The most bits of dense codes, if less than the usual limit.
         self.bits: int | None = None
-        # The tag of each value; None where they may be of several kinds.
+        # The tag of each value; None if it may have several kinds.
         self._tags: list[int | None] = [INTEGER] * values
-        # Of each value the least, its bits in a code, and their shift.
+        # For each value its least, its bits in a code, and their shift.
         self._digits: Numbers | None = None
         self._table: KeyTable | None = None
         self.size = 1  # all codes are less
-        self._most = 0  # codes of a table in use: where there are more some are given up
+        self._most = 0  # codes in use above which a table recycles
 
     def encode_vectors(self, vectors: Sequence[Vector], numbers: Numbers) -> Numbers:
-        """The codes of keys, given as vectors; `NOTHING` where a value is NULL."""
+        """The codes of keys, given as vectors; `NOTHING` if a value is NULL."""
         masks = [vector.valid for vector in vectors if vector.valid is not None]
         known = reduce(np.logical_and, masks) if masks else None
         if not len(numbers) or known is not None and not known.any():
@@ -68,7 +68,7 @@ class KeyDictionary:
         return self.codes(stacked, known, numbers)
 
     def codes(self, rows: Numbers, known: NDArray[np.bool_] | None, numbers: Numbers) -> Numbers:
-        """The codes of keys, a column each, of events by number; `NOTHING` where not known."""
+        """The codes of keys, a column for each, of events by number; `NOTHING` if not known."""
         codes = np.zeros(rows.shape[1], np.int64)
         if known is not None:
             codes[~known] = NOTHING
@@ -88,22 +88,25 @@ class KeyDictionary:
 
     @property
     def digits(self) -> Numbers | None:
-        """How dense codes are made of integers, as kernels take it."""
+        """The digits of dense codes of integers, in the form that kernels take."""
         return self._digits if self.is_open else None
 
     @property
     def is_open(self) -> bool:
-        """Whether codes are dense, or may become so yet."""
+        """Whether codes are dense, or may still become so."""
         return self._table is None and self._tags.count(INTEGER) == len(self._tags)
 
-    def fit(self, rows: Numbers, events: int) -> bool:
-        """Whether keys among so many events get dense codes; the range of the first may grow."""
+    def fit(self, rows: Numbers, events: int, codes: int = 0) -> bool:
+        """Whether the keys of this many events get dense codes; the range of the first may grow.
+
+        Up to `codes` are dense in any case.
+        """
         if self._table is not None:
             return False
         if not rows.shape[1]:
             return True
         least, most = rows.min(axis=1).tolist(), rows.max(axis=1).tolist()
-        most_bits = self._most_bits(events) if self.bits is None else self.bits
+        most_bits = self._most_bits(events, codes) if self.bits is None else self.bits
         if self._digits is None:
             begins = [0 if counts_from_zero(low) else low for low in least]
             widths = [_bits(low, high) for low, high in zip(begins, most, strict=True)]
@@ -158,7 +161,7 @@ class KeyDictionary:
         saved.check(all(tag == INTEGER or tag >= EXACT for tag in known), "there is no such kind")
         digits, table = saved.part("digits"), saved.part("table")
         self._table = None if table.is_none else self._restored_table(table)
-        # Where there is a table digits are those from before it, which nobody reads any more.
+        # If there is a table, the digits are older than it and no longer read.
         is_dense = self._table is None and not digits.is_none
         self._digits = self._restored_digits(digits) if is_dense else None
         self._most = saved.part("most").count()
@@ -168,22 +171,22 @@ class KeyDictionary:
 
     @property
     def _rows_of_keys(self) -> int:
-        """The numbers of a key: two of each value that may be of several kinds."""
+        """The numbers of a key: two for each value that may have several kinds."""
         return len(self._tags) + self._tags.count(None)
 
     def _restored_digits(self, saved: Saved) -> Numbers:
-        """How dense codes are made: the numbers of a key lie behind each other in a code."""
+        """The digits of dense codes: the values of a key are adjacent in a code."""
         digits = saved.array(self._rows_of_keys, 3)
         bits = digits[:, BITS]
         most = self._most_bits(0)
-        saved.check(bool(((bits > 0) & (bits <= most)).all()), "there are no so many bits")
+        saved.check(bool(((bits > 0) & (bits <= most)).all()), "the key has more bits than a code")
         saved.check(int(bits.sum()) <= most, "there are too many bits")
         shifts = np.append(np.cumsum(bits[::-1])[::-1][1:], 0)
         saved.check(bool((digits[:, 2] == shifts).all()), "the numbers of a key meet")
         return digits
 
     def _restored_table(self, saved: Saved) -> KeyTable:
-        """A table of the codes that were given out: those that nothing uses are free."""
+        """A table of the assigned codes; unused ones are free."""
         entries = saved.part("entries").array(None, KEY + self._rows_of_keys)
         used = entries[:, USED]
         saved.check(bool((used >= NOTHING).all()), "there is no such event")
@@ -196,7 +199,7 @@ class KeyDictionary:
         return _rebuilt(old, slots, 0)
 
     def _rows(self, place: int, vector: Vector, numbers: Numbers) -> list[Numbers]:
-        """The values of a vector as rows of numbers, as those before them."""
+        """The values of a vector as rows of numbers, in the form of earlier ones."""
         if self._digits is None and self._table is None and has_exact_numbers(vector):
             assert isinstance(vector.tag, int)
             self._tags[place] = vector.tag
@@ -207,7 +210,7 @@ class KeyDictionary:
         return normalized(vector)
 
     def _mix(self, place: int, numbers: Numbers) -> None:
-        """Give a value its class beside its number, in the keys that there are too."""
+        """Add a class to the number of a value, also in the existing keys."""
         tag, self._tags[place] = self._tags[place], None
         assert tag is not None
         if self._table is None and self._digits is not None:
@@ -220,11 +223,11 @@ class KeyDictionary:
         old = self._table._replace(entries=np.column_stack([used, *keys]))
         self._table = _rebuilt(old, len(old.slots), 0)
 
-    def _most_bits(self, events: int) -> int:
-        return dense_bits(0 if self._streaming else events)
+    def _most_bits(self, events: int, codes: int = 0) -> int:
+        return dense_bits(0) if self._streaming else dense_bits(events, codes)
 
     def _hash(self, rows: int, numbers: Numbers) -> None:
-        """Change to a table; codes that were given out stay."""
+        """Change to a table; assigned codes stay."""
         given = np.arange(0 if self._digits is None else self.size, dtype=np.int64)
         self._set_table(_empty(_slots(max(ROOM, 2 * len(given))), rows))
         if self._digits is not None:
@@ -250,7 +253,7 @@ class KeyDictionary:
 
 
 def counts_from_zero(least: int) -> bool:
-    """Whether dense codes begin at 0 for a least key so far: a lesser one may come."""
+    """Whether dense codes start at 0 for this least key: a smaller one may come."""
     return 0 <= least < WIDEST // 4
 
 
@@ -259,7 +262,7 @@ def _used(table: KeyTable) -> int:
 
 
 def _saved(table: KeyTable) -> dict[str, Any]:
-    """What there is by code: which ones are free follows from it."""
+    """The entries by code; they determine which codes are free."""
     return {"slots": len(table.slots), "entries": table.entries[: table.sizes[0]]}
 
 
@@ -268,18 +271,18 @@ def _most_used(room: int) -> int:
 
 
 def _room(slots: int) -> int:
-    """How many codes a table of so many slots may give out."""
+    """The most codes that a table with this number of slots assigns."""
     return slots // 2 if slots < LARGE else slots // 4 * 3
 
 
 def _slots(count: int) -> int:
-    """The slots of the smallest table that has room for so many codes."""
+    """The slots of the smallest table with room for `count` codes."""
     slots = _power(2 * count)
     return slots // 2 if _room(slots // 2) >= count else slots
 
 
 def _power(least: int) -> int:
-    """The first power of two that is not less."""
+    """The least power of two that is at least this number."""
     return 1 << (least - 1).bit_length()
 
 
@@ -290,20 +293,20 @@ def _bits(least: int, most: int) -> int:
 def _empty(slots: int, rows: int) -> KeyTable:
     empty = zeros((slots,), np.int32)
     empty.fill(NOTHING)
-    # Of the others nothing is written, nor memory taken, before a code is given out.
+    # The other arrays take no memory before codes are assigned.
     entries, free = zeros((_room(slots), KEY + rows)), zeros((_room(slots),))
     return KeyTable(empty, entries, free, np.zeros(2, np.int64))
 
 
 def _rebuilt(old: KeyTable, slots: int, horizon: int) -> KeyTable:
-    """A table of so many slots with the keys used from an event on."""
+    """A table with this number of slots and the keys used from an event on."""
     table = _empty(slots, old.entries.shape[1] - KEY)
     recycle(old, horizon, table)
     return table
 
 
 def has_exact_numbers(vector: Vector) -> bool:
-    """Whether values are equal where their numbers are, among those of the same tag."""
+    """Whether values of the same tag are equal if their numbers are."""
     return isinstance(vector.tag, int) and vector.tag != FLOAT
 
 
@@ -329,7 +332,7 @@ def normalized(vector: Vector) -> list[Numbers]:
 
 
 def _simplest(units: int, scale: int) -> tuple[int, int]:
-    """A decimal or time as what it equals: an integer, a float, or the fewest digits."""
+    """A decimal or time as an equal integer, float, or decimal with the fewest digits."""
     value = Fraction(units, 10**scale)
     if value.denominator == 1:
         return INTEGER, int(value)

@@ -1,7 +1,7 @@
-"""Codes of the texts of keys, in a stream, where dictionaries come and go.
+"""Codes of the texts of keys in a stream, for changing dictionaries.
 
-Plans that read the same input share them: a text is looked up once, however many plans ask for it.
-It is forgotten when none of them has a live event with it.
+Plans that read the same input share them: a text is looked up once for all plans that need it. It
+is forgotten when none of them has a live event with it.
 
     plan 1   events 0 … 40 │ 41 … 90     marks: its events from 41 on were read in round 7
     plan 2   events 0 … 3  │ 4 … 9              those from 4 on in round 8
@@ -25,18 +25,18 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.layout import Array, By, Count, Declared, IfThere, Number, Own
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 
-# A dictionary of no more values is taken as a whole.
+# Dictionaries of up to this size plus a few times the values read are translated as a whole.
 FEW = 64
-# So many values are taken out of a dictionary one by one.
+# Up to this number of values are taken from a dictionary one by one.
 SINGLE = 16
-# No code is known yet of a value; beside `NOTHING`, which is that of NULL.
+# Marks a value without a code; `NOTHING` is the code of NULL.
 UNASKED = -2
-# A plan marks so many rounds, then every second one.
+# With more marks than this, a plan drops every second one.
 MOST_MARKS = 1 << 10
 
 
 def values_at(dictionary: Any, places: Numbers) -> list[str]:
-    """The values of a dictionary at some places; of a few Arrow gives one by one sooner."""
+    """The values of a dictionary at some places; a few are faster one by one."""
     if len(places) <= SINGLE:
         return [dictionary[place].as_py() for place in places.tolist()]
     texts: list[str] = dictionary.take(places).to_pylist()
@@ -46,7 +46,7 @@ def values_at(dictionary: Any, places: Numbers) -> list[str]:
 def codes_of_few(
     values: Numbers, dictionary: Any, codes_of: Callable[[list[str]], Numbers]
 ) -> Numbers:
-    """The codes of a few values beside all that their dictionary has, each asked for once."""
+    """The codes of a few values of a larger dictionary, each looked up once."""
     used, places = np.unique(values, return_inverse=True)
     codes = codes_of(values_at(dictionary, used[used >= 0]))
     nulls = [NOTHING] * (len(used) - len(codes))
@@ -54,7 +54,7 @@ def codes_of_few(
 
 
 class _ReadDictionary:
-    """The codes of the values of a dictionary, as far as they were asked for; the last of NULL."""
+    """The known codes of a dictionary's values; the last one is for NULL."""
 
     def __init__(self, dictionary: Any) -> None:
         self.dictionary = dictionary
@@ -75,7 +75,7 @@ class _ReadDictionary:
         return found
 
     def _distinct(self, values: Numbers) -> Numbers:
-        """Places in the dictionary, each once."""
+        """Distinct places in the dictionary."""
         if len(values) <= SINGLE:
             return np.array(sorted({*values.tolist()}), np.int64)
         is_asked = np.zeros(len(self.codes), np.bool_)
@@ -91,10 +91,10 @@ class SharedTexts(Declared):
     def __init__(self) -> None:
         self._known: dict[str, TextDictionary] = {}
         self._read: dict[str, _ReadDictionary] = {}
-        # By attribute a dictionary of more values than were asked of it at once.
+        # For each attribute a dictionary much larger than the first request for its values.
         self._large: dict[str, Any] = {}
         self._readers = WeakSet[KeyTexts]()
-        # How often codes were asked for, which is the time of what is here.
+        # The number of requests for codes; it serves as a clock.
         self.round = 0
 
     def join(self, reader: KeyTexts) -> None:
@@ -109,7 +109,7 @@ class SharedTexts(Declared):
         if read is None or read.dictionary is not dictionary:
             is_large = len(dictionary) > FEW + 4 * len(values)
             if is_large and self._large.get(attribute) is not dictionary:
-                self._large[attribute] = dictionary  # if it is asked for again all have a place
+                self._large[attribute] = dictionary  # translated as a whole at the next request
                 return codes_of_few(values, dictionary, partial(known.codes, last=self.round))
             self._large.pop(attribute, None)
             read = self._read[attribute] = _ReadDictionary(dictionary)
@@ -117,7 +117,7 @@ class SharedTexts(Declared):
 
     @property
     def is_full(self) -> bool:
-        """Whether there are so many texts that it is worth to look for those that are dead."""
+        """Whether there are enough texts to look for dead ones."""
         return any([each.is_full for each in self._known.values()])
 
     def recycle(self) -> None:
@@ -125,14 +125,14 @@ class SharedTexts(Declared):
         if not self.is_full:
             return
         horizon = min((each.oldest for each in self._readers), default=self.round + 1)
-        self._read.clear()  # which may have codes that are given up
+        self._read.clear()  # may contain recycled codes
         for each in self._known.values():
             if each.is_full:
                 each.recycle(horizon)
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many texts are known of each attribute."""
+        """The number of texts of each attribute."""
         return {name: len(each) for name, each in self._known.items()}
 
     def _encoded(self) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class SharedTexts(Declared):
 
 
 class KeyTexts(Declared):
-    """The texts of the keys of a plan, its own or those of an input that others read, too."""
+    """The key texts of a plan: its own, or those of an input that it shares with others."""
 
     layout = dict(
         marks=Array(None, 2, low=0, high=MOST_COUNTED, path=None),
@@ -155,13 +155,13 @@ class KeyTexts(Declared):
 
     def __init__(self, shared: SharedTexts | None = None) -> None:
         self._shared, self._is_alone = shared, shared is None
-        # From which event on codes were asked for in which round; and the last event of all.
+        # For some events the round in which they were read; and the last event.
         self._marks = deque[tuple[int, int]]()
         self._last = NOTHING
 
     @cached_property
     def _texts(self) -> SharedTexts:
-        """Those that it marks, from when on it is first asked for codes."""
+        """The texts that it marks, from its first request for codes on."""
         texts = SharedTexts() if self._shared is None else self._shared
         texts.join(self)
         return texts
@@ -180,11 +180,11 @@ class KeyTexts(Declared):
 
     @property
     def oldest(self) -> int:
-        """The first round in which a live event was read: what is not used since is dead."""
+        """The first round in which a live event was read: texts not used since are dead."""
         return self._marks[0][1] if self._marks else self._texts.round + 1
 
     def recycle(self, horizon: int) -> None:
-        """Give up the texts of events before the horizon; of its own also the codes."""
+        """Release the texts of events before the horizon; of its own also the codes."""
         if self._last == NOTHING:
             return
         marks = self._marks
@@ -196,7 +196,7 @@ class KeyTexts(Declared):
             self._texts.recycle()
 
     def _encoded(self) -> dict[str, Any]:
-        """What is shared is saved by who shares it, and restored before."""
+        """Shared texts are saved by their owner, and restored before."""
         marks = np.array([*self._marks], np.int64).reshape(-1, 2)
         return {"marks": marks, "own": self._texts if self._is_alone else None}
 

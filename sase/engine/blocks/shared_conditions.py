@@ -1,11 +1,11 @@
-"""Conditions on one event that several statements ask of an input: each is evaluated once for all.
+"""Conditions on one event that several statements have in common: evaluated once for all.
 
-    query 1   A a, a.name LIKE 'x%'  ─┐   of the events of type A, once for a stretch:
+    query 1   A a, a.name LIKE 'x%'  ─┐   for the events of type A, once for a stretch:
     query 2   A b, b.name LIKE 'x%'  ─┼→  true, false, false, true …
-    query 3   A c, c.name LIKE 'x%'  ─┘   and each takes what is said of its own events
+    query 3   A c, c.name LIKE 'x%'  ─┘   and each reads the truth for its own events
 
-It is evaluated where that is less work than each would have with its own events. What leaves int64
-is for each statement to tell of its own events: then each evaluates it by itself.
+This is done if it is less work than evaluation by each statement for its own events. If a value
+exceeds int64, each statement evaluates the condition itself, to warn of its own events.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ import numpy as np
 
 from sase.binding import Schema
 from sase.binding.bound import BoundComponent, Condition, Part, Reference
-from sase.binding.parts import references, with_references
-from sase.binding.text import condition_text
+from sase.binding.conditions.parts import references, with_references
+from sase.binding.values.text import condition_text
 from sase.engine.blocks.block import Block, EventRange
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.expressions import RowFilter
 
-# So many bytes of truths are kept of what is pushed.
+# The most bytes of truths that are kept for pushed events.
 ROOM = 1 << 27
-# From so many statements on it pays to evaluate a condition for all.
+# From this number of statements on, a condition may be evaluated for all.
 SEVERAL = 2
 Types = tuple[str, ...] | None
 
 
 class SharedConditions:
-    """The conditions that statements ask of an input, by the types of events and by what is asked.
+    """The conditions of all statements on an input, by types of events and condition.
 
-    Statements are given events one after the other: those of one are `given` at a time.
+    Statements process events one after the other; `given` are the events of the current one.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -48,7 +48,7 @@ class SharedConditions:
     def ask(
         self, statement: str, component: BoundComponent, condition: Condition
     ) -> AskedCondition | None:
-        """What a statement asks of events of a component; None where it must be asked alone."""
+        """Register a statement's condition on a component; None if it cannot be shared."""
         if not can_be_shared(condition):
             return None
         types = None if component.types is None else tuple(sorted(component.types))
@@ -58,7 +58,7 @@ class SharedConditions:
         return known
 
     def keep(self, statements: Collection[str]) -> None:
-        """Forget what other statements have asked."""
+        """Forget the conditions of other statements."""
         for key, each in [*self._asked.items()]:
             left = dict.fromkeys(name for name in each.statements if name in statements)
             each.statements = left
@@ -67,48 +67,48 @@ class SharedConditions:
 
     @property
     def shared(self) -> Iterator[AskedCondition]:
-        """What several statements ask."""
+        """The conditions that several statements have."""
         return (each for each in self._asked.values() if len(each.statements) >= SEVERAL)
 
     def giving(self, events: Events, whole: Events, places: Numbers | None) -> _Giving:
-        """While a statement looks at events of a stretch, at some `places` of the whole, or all."""
+        """A context in which a statement reads events of a stretch: all, or those at `places`."""
         stretch = self._stretches.get(id(whole))
         if stretch is None:
             stretch = self._stretches[id(whole)] = _Stretch(whole)
         return _Giving(self, _Given(events, stretch, places))
 
     def forget(self) -> None:
-        """Let go of what was said of events that all statements have seen."""
+        """Drop the truths for events that all statements have seen."""
         self._stretches.clear()
         self.coding.end_round()
 
     @property
     def size(self) -> int:
-        """How many bytes the truths take that are kept."""
+        """The bytes of the truths that are kept."""
         return sum(each.size for each in self._stretches.values())
 
 
 @dataclass(frozen=True)
 class ConditionsOf:
-    """The conditions of an input as one of its statements asks them."""
+    """The conditions of an input, for one of its statements."""
 
     shared: SharedConditions
     statement: str
 
     def ask(self, component: BoundComponent, condition: Condition) -> AskedCondition | None:
-        """What it asks of events of a component; None where it must be asked alone."""
+        """Register a condition on a component; None if it cannot be shared."""
         return self.shared.ask(self.statement, component, condition)
 
     def giving(
         self, events: Events, whole: Events, places: Numbers | None
     ) -> AbstractContextManager[None]:
-        """While it looks at events of a stretch, at some `places` of the whole, or all."""
+        """A context in which it reads events of a stretch: all, or those at `places`."""
         return self.shared.giving(events, whole, places)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Given:
-    """Events of a stretch that a statement is given, and their places in it, None for all."""
+    """The events of a stretch that a statement reads, and their places in it, None for all."""
 
     events: Events
     stretch: _Stretch
@@ -117,7 +117,7 @@ class _Given:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Giving:
-    """What a statement is given, while it looks at it."""
+    """The context in which a statement reads events."""
 
     shared: SharedConditions
     given: _Given
@@ -131,7 +131,7 @@ class _Giving:
 
 @dataclass(eq=False)
 class _Stretch:
-    """Events that were loaded once for all, and what is true of them, None where nobody says."""
+    """Events loaded once for all statements, and truths for them, None if not evaluated."""
 
     events: Events
     truths: dict[AskedCondition, Mask | None] = field(default_factory=dict)
@@ -142,7 +142,7 @@ class _Stretch:
         return sum(each is not None for each in self.truths.values()) * len(self.events)
 
     def block(self, types: Types, coding: PlanDictionary) -> Block:
-        """Those of some types, of which a condition is asked."""
+        """The events of the types that a condition applies to."""
         if types not in self._blocks:
             events = self.events
             span = EventRange(events, 0, len(events), 0, 0)
@@ -157,17 +157,17 @@ class _Stretch:
 
 
 class AskedCondition:
-    """A condition on events of some types, and the statements that ask it."""
+    """A condition on events of some types, and the statements that have it."""
 
     def __init__(self, shared: SharedConditions, types: Types, condition: Condition) -> None:
         self._shared, self.types, self.condition = shared, types, condition
         self.statements: dict[str, None] = {}
         self._filter: RowFilter | None = None
-        # Of how many events it was evaluated, and of how many that was told to statements.
+        # The numbers of events evaluated, and of events for which statements read the truth.
         self.evaluated = self.told = 0
 
     def truth(self, block: Block) -> Mask | None:
-        """Whether it holds of the events of a block; None if who asks has to find it out."""
+        """The truth for the events of a block; None if the statement must evaluate it itself."""
         given = self._shared.given
         if given is None or given.events is not block.events or len(self.statements) < SEVERAL:
             return None
@@ -183,13 +183,13 @@ class AskedCondition:
         return truth[rows if given.places is None else given.places[rows]]
 
     def _pays(self, given: _Given) -> bool:
-        """Whether all have more to do than who does it for all, if all have as much as this one."""
+        """Whether it is less work for all, if all have as many events as this one."""
         every = len(given.stretch.block(self.types, self._shared.coding))
         own = every if given.places is None else min(len(given.places), every)
         return len(self.statements) * own >= SEVERAL * every
 
     def _evaluated(self, stretch: _Stretch) -> Mask | None:
-        """Whether it holds of the events of a stretch, those of other types left out."""
+        """The truth for the events of a stretch, false for other types; None if not possible."""
         shared = self._shared
         if shared.size + len(stretch.events) > ROOM:
             return None
@@ -213,7 +213,7 @@ class AskedCondition:
 
 
 def can_be_shared(condition: Condition) -> bool:
-    """Whether a condition asks of every event the same, whichever component it is asked for."""
+    """Whether a condition has the same meaning for every component."""
     read = [*references(condition)]
     return bool(read) and all(
         isinstance(each, Reference) and each.undeclared_by == frozenset() and each.inner is None

@@ -1,9 +1,9 @@
 """Export small batches to kernels, which read them in place.
 
 Making pyarrow's column objects takes longer than all other work on a few hundred rows. So Arrow
-describes the batch, and the description is proved in three steps, each of which reads only what
-earlier steps have proved: a kernel finds where columns begin, and that the dictionary of types is
-known; Arrow checks that their memory is long enough and their NULLs are counted; the kernel that
+describes the batch, and the description is proved in three steps, each of which reads only memory
+that earlier steps have proved: a kernel finds where columns begin, and that the dictionary of types
+is known; Arrow checks that their memory is long enough and their NULLs are counted; the kernel that
 reads them checks that there are no NULLs.
 """
 
@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.batch_decoder import BatchDecoder, SourceColumn
-from sase.engine.columns.chunks import INTEGERS
-from sase.engine.columns.gate import (
+from sase.engine.columns.arrow.chunks import INTEGERS
+from sase.engine.columns.arrow.gate import (
     ExportedBatch,
     Proof,
     are_numbers,
@@ -23,6 +22,7 @@ from sase.engine.columns.gate import (
     is_flat,
     is_sound,
 )
+from sase.engine.columns.decode.batch_decoder import BatchDecoder, SourceColumn
 from sase.engine.kernels.jit.arrow_memory import form_of
 from sase.engine.kernels.scan.fused_scan import (
     CHILD,
@@ -68,7 +68,7 @@ class BatchMemory:
         return ExportedBatch(batch if self._selected is None else batch.select(self._selected))
 
     def lacks(self, exported: ExportedBatch, layout: BatchLayout) -> int:
-        """Find and prove the columns of a layout; return what lacks (`NOTHING_LACKS`, …)."""
+        """Find and prove the columns of a layout; return `NOTHING_LACKS` or the problem."""
         lacks = locate(exported.address, layout.columns, layout.dictionary)
         if lacks == NOTHING_LACKS and not self._is_proved(exported.batch, len(layout.states)):
             return OTHER

@@ -10,10 +10,10 @@ from sase.binding import EventType, Schema
 from sase.binding.input_options import Times
 from sase.binding.schema import ROW_ORDER, Attributes
 from sase.binding.types import UNKNOWN, DataType, Kind, merged
-from sase.engine.columns.coercion import coerced_to_describe
-from sase.engine.columns.input import Input, Inputs, opened
-from sase.engine.columns.roles import missing, require
-from sase.engine.columns.time_column import time_type
+from sase.engine.columns.arrow.input import Input, Inputs, opened
+from sase.engine.columns.decode.coercion import coerced_to_describe
+from sase.engine.columns.decode.roles import missing, require
+from sase.engine.columns.decode.time_column import time_type
 from sase.errors import SchemaError
 
 
@@ -69,7 +69,7 @@ def _clock(inputs: Inputs, times: Sequence[str], time_unit: str | None) -> DataT
     if time_unit is not None and found.kind in (Kind.FLOAT, Kind.TIMESTAMP):
         counts = "seconds" if found.kind is Kind.FLOAT else "their own unit"
         raise SchemaError(
-            f"time_unit says what integers count, and `{times[0]}` has the type {found}, which"
+            f"time_unit is the unit of integers, and `{times[0]}` has the type {found}, which"
             f" counts {counts}: leave it out"
         )
     return found

@@ -21,10 +21,10 @@ class EventColumn:
     """The values of one attribute; entries of `values` are undefined where `valid` is false.
 
     Floats are float64 without NaN. Strings are codes of at most 32 bits into `dictionary` (−1 for
-    NULL), whose values are distinct. All else is int64: booleans 0 and 1, times in the resolution
-    of `type`, decimals unscaled. A whole input column may keep narrower integers; `take` widens the
-    few that it selects. Integers used as keys may have `codes`: small numbers, equal where the
-    values are. Texts are `plain` if the input did not encode them.
+    NULL), which has distinct values. All others are int64: booleans 0 and 1, times in the
+    resolution of `type`, decimals unscaled. A whole input column may keep narrower integers; `take`
+    widens the few that it selects. Integers used as keys may have `codes`: small numbers, equal
+    where the values are. Texts are `plain` if the input did not encode them.
     """
 
     type: DataType
@@ -50,11 +50,11 @@ class EventColumn:
 
     def take(self, rows: slice | Numbers) -> EventColumn:
         """Select rows."""
-        valid = None if self.valid is None else self.valid[rows]
-        values = self.values[rows]
+        valid = None if self.valid is None else _at(self.valid, rows)
+        values = _at(self.values, rows)
         if self.dictionary is None and values.dtype.kind != "f":
             values = values.astype(np.int64, copy=False)
-        codes = None if self.codes is None else self.codes[rows]
+        codes = None if self.codes is None else _at(self.codes, rows)
         return replace(self, values=values, valid=valid, codes=codes)
 
 
@@ -151,9 +151,9 @@ class Events:
         taken = {column: of(column) for column in {*self.columns.values(), *self.by_type.values()}}
         return replace(
             self,
-            ts=self.ts[rows],
-            until=None if self.until is None else self.until[rows],
-            types=self.types[rows],
+            ts=_at(self.ts, rows),
+            until=None if self.until is None else _at(self.until, rows),
+            types=_at(self.types, rows),
             columns={name: taken[column] for name, column in self.columns.items()},
             by_type={key: taken[column] for key, column in self.by_type.items()},
             order=order,
@@ -173,6 +173,11 @@ class Events:
                 for part in parts
             ]
         return cls(ts, parts[0].resolution_ns, np.concatenate(types), names, {}, order=order)
+
+
+def _at(values: NDArray[Any], rows: slice | Numbers) -> NDArray[Any]:
+    """Select rows; `take` reads rows in no order in two thirds of the time of an index."""
+    return values[rows] if isinstance(rows, slice) else values.take(rows)
 
 
 def _freeze(*arrays: NDArray[Any] | None) -> None:

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sase.binding.folding import INT64_MAX
+from sase.base.texts import did_you_mean
+from sase.binding.values.folding import INT64_MAX
 from sase.engine.columns.arrays import Mask, Numbers
-from sase.engine.columns.input import opened
-from sase.engine.columns.time_column import microseconds
+from sase.engine.columns.arrow.input import opened
+from sase.engine.columns.decode.time_column import microseconds
 from sase.errors import IntervalWarning, SchemaError
-from sase.nearest import did_you_mean
 
 LEAST = -INT64_MAX - 1
 

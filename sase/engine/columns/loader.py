@@ -13,24 +13,24 @@ import pyarrow as pa
 from sase.binding import Schema
 from sase.binding.types import INTEGER, RESOLUTIONS, UNKNOWN, DataType, Kind, merged
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.batch_decoder import BatchDecoder
-from sase.engine.columns.coercion import coerced_to_load
-from sase.engine.columns.events import Classify, EventColumn, Events, Refused
-from sase.engine.columns.gate import Gate
-from sase.engine.columns.input import Input, Inputs, opened
-from sase.engine.columns.numbers import number_column
-from sase.engine.columns.order import looked_at, stream_order
-from sase.engine.columns.projection import Projection, project
-from sase.engine.columns.resolve import ColumnTypes, Resolved, resolve
-from sase.engine.columns.strings import Dictionaries, string_column
-from sase.engine.columns.time_column import read_times, read_until
-from sase.engine.columns.type_codes import (
+from sase.engine.columns.arrow.gate import Gate
+from sase.engine.columns.arrow.input import Input, Inputs, opened
+from sase.engine.columns.decode.batch_decoder import BatchDecoder
+from sase.engine.columns.decode.coercion import coerced_to_load
+from sase.engine.columns.decode.numbers import number_column
+from sase.engine.columns.decode.projection import Projection, project
+from sase.engine.columns.decode.resolve import ColumnTypes, Resolved, resolve
+from sase.engine.columns.decode.strings import Dictionaries, string_column
+from sase.engine.columns.decode.time_column import read_times, read_until
+from sase.engine.columns.decode.type_codes import (
     Typed,
     no_types,
     one_type,
     types_by_column,
     types_by_table,
 )
+from sase.engine.columns.events import Classify, EventColumn, Events, Refused
+from sase.engine.columns.order import looked_at, stream_order
 from sase.engine.resources import Check, no_check
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SchemaError
@@ -226,7 +226,7 @@ class Loader:
         return self._resolved[1]
 
     def _check_types(self, found: ColumnTypes, time: DataType) -> None:
-        """Refuse columns whose type is not comparable with that of earlier inputs."""
+        """Refuse columns of a type that is not comparable with that of earlier inputs."""
         for (type_name, name), data_type in found.items():
             for (other, same), before in self.known.items():
                 is_same = same == name and (None in (type_name, other) or type_name == other)

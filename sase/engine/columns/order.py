@@ -21,6 +21,9 @@ PIECE, MANY, ENOUGH, SHARES = 1 << 15, 1 << 18, 1 << 22, 4
 # Rows sorted at once; the same if time and row are packed into one number, which sorts many times
 # faster; sampled times for each part; bytes that a sort takes for each row besides its keys.
 SORTED, PACKED, SAMPLE, BYTES = 1 << 20, 1 << 24, 1 << 7, 32
+# Of nearly sorted rows: how many enter the window at once, which fits L2, and the bits of a row's
+# number within it. As many rows may wait.
+NEAR, ROW_BITS = 1 << 14, 16
 
 
 class Order(NamedTuple):
@@ -44,14 +47,18 @@ def stream_order(
     # Most inputs are sorted, without equal times.
     if _is_rising(ts, PIECE) if is_rising is None else is_rising():
         return Order(None, None)
-    later = _later(ts, seq)
     rows = None
     back = _steps_back(ts, seq)
     if back:
         check(BYTES * len(ts))
-        size = PACKED if seq is None and _can_be_packed(ts, back) else SORTED
-        rows = sorted_in_pieces([ts] if seq is None else [ts, seq], back, check, size)
-        later = _later(ts[rows], None if seq is None else seq[rows])
+        rows = nearly_sorted_rows(ts, check) if seq is None else None
+        if rows is None:
+            size = PACKED if seq is None and _can_be_packed(ts, back) else SORTED
+            rows = sorted_in_pieces([ts] if seq is None else [ts, seq], back, check, size)
+        if _is_rising(ts, PIECE, rows):
+            return Order(rows, None)
+        ts, seq = ts[rows], None if seq is None else seq[rows]
+    later = _later(ts, seq)
     return Order(rows, None if later.all() else _ranks(later))
 
 
@@ -71,16 +78,17 @@ def _looked_at_by(threads: int, ts: Numbers) -> Iterator[Callable[[], bool]]:
         yield lambda: all(found)
 
 
-def _is_rising(ts: Numbers, size: int) -> bool:
-    """Whether times rise strictly; compares `size` of them at a time."""
+def _is_rising(ts: Numbers, size: int, rows: Numbers | None = None) -> bool:
+    """Whether times, of some rows in order, rise strictly; compares `size` of them at a time."""
     from sase.engine.kernels.scan.admission import is_rising  # Numba, which takes long
 
     ts = np.ascontiguousarray(ts)
-    return all(is_rising(ts[begin : begin + 1 + size]) for begin in range(0, len(ts) - 1, size))
+    pieces = (slice(begin, begin + 1 + size) for begin in range(0, len(ts) - 1, size))
+    return all(is_rising(ts[piece] if rows is None else ts[rows[piece]]) for piece in pieces)
 
 
 def _later(ts: Numbers, seq: Numbers | None) -> Mask:
-    """Mark the events, from the second on, whose order key is above the one before."""
+    """Mark the events, from the second on, with an order key above that of the one before."""
     later: Mask = ts[1:] > ts[:-1]
     if seq is not None and not later.all():
         later |= (ts[1:] == ts[:-1]) & (seq[1:] > seq[:-1])
@@ -88,11 +96,48 @@ def _later(ts: Numbers, seq: Numbers | None) -> Mask:
 
 
 def _steps_back(ts: Numbers, seq: Numbers | None) -> int:
-    """Count the events whose order key is below the one before."""
+    """Count the events with an order key below that of the one before."""
     back = ts[1:] < ts[:-1]
     if seq is not None:
         back |= (ts[1:] == ts[:-1]) & (seq[1:] < seq[:-1])
     return int(np.count_nonzero(back))
+
+
+def nearly_sorted_rows(ts: Numbers, check: Check) -> Numbers | None:
+    """Sort rows stably by time if each is near its place; None if one is not.
+
+    Rows enter a window in input order and leave it in the order of time. A row leaves when no
+    later row has an earlier time. The window is a part of the result, in which time and row are
+    packed into one number, both as differences: so it is sorted in place.
+    """
+    begins = np.arange(0, len(ts), NEAR)
+    # The earliest time of each piece of input and of all that follow it.
+    earliest = np.minimum.accumulate(np.minimum.reduceat(ts, begins)[::-1])[::-1].tolist()
+    rows, times = np.empty(len(ts), np.uint64), np.ascontiguousarray(ts).view(np.uint64)
+    numbers, mask = np.arange(NEAR, dtype=np.uint64), np.uint64((1 << ROW_BITS) - 1)
+    left = low = first = 0
+    for begin, time, after in zip(begins.tolist(), earliest, [*earliest[1:], LAST], strict=True):
+        check(0)
+        end, oldest = min(begin + NEAR, len(ts)), max(begin - (1 << ROW_BITS) + NEAR, 0)
+        waiting, entering = rows[left:begin], rows[begin:end]
+        if len(waiting):
+            if len(waiting) > NEAR or int((waiting & mask).min()) + first < oldest:
+                return None
+            waiting -= np.uint64((time - low << ROW_BITS) + oldest - first)
+        low, first = time, oldest
+        np.subtract(times[begin:end], np.uint64(low % (1 << 64)), out=entering)
+        if int(entering.max()) >> 64 - ROW_BITS:
+            return None
+        entering <<= np.uint64(ROW_BITS)
+        entering |= numbers[: end - begin] + np.uint64(begin - first)
+        window = rows[left:end]
+        window.sort()
+        limit = min((after - low << ROW_BITS) + int(mask), 2**64 - 1)
+        leaving = window[: np.searchsorted(window, np.uint64(limit), "right")]
+        leaving &= mask
+        leaving += np.uint64(first)
+        left += len(leaving)
+    return rows.view(np.int64)
 
 
 def sorted_in_pieces(keys: list[Numbers], back: int, check: Check, size: int) -> Numbers:
@@ -141,14 +186,26 @@ def _parts(key: Numbers, check: Check, size: int) -> Iterator[Numbers]:
 def sorted_rows(ts: Numbers, back: int) -> Numbers:
     """Sort rows stably by time.
 
-    A few sorted runs are merged. Otherwise sorting numbers is several times faster than an argsort,
-    so time and row are packed into one number if both fit.
+    A few sorted runs are merged. Otherwise sorting numbers is several times faster than a stable
+    argsort, so time and row are packed into one number if both fit. If not, the ranks of times are.
     """
-    if not _can_be_packed(ts, back):
+    if back < FEW_RUNS:
         return np.argsort(ts, kind="stable")
-    low, bits = int(ts.min()), len(ts).bit_length()
-    packed = np.sort(((ts - low) << bits) | np.arange(len(ts)))
-    return packed & ((1 << bits) - 1)
+    if _can_be_packed(ts, back):
+        return _sorted_packed(ts - ts.min(), np.arange(len(ts)))
+    rows = np.argsort(ts)
+    later = _later(ts[rows], None)
+    return rows if later.all() else _sorted_packed(_ranks(later), rows)
+
+
+def _sorted_packed(numbers: Numbers, rows: Numbers) -> Numbers:
+    """Sort rows by numbers and rows, packed into one number; overwrites both."""
+    bits = len(rows).bit_length()
+    numbers <<= bits
+    numbers |= rows
+    numbers.sort()
+    numbers &= (1 << bits) - 1
+    return numbers
 
 
 def _can_be_packed(ts: Numbers, back: int) -> bool:

@@ -12,14 +12,14 @@ from sase.engine.columns.arrays import HUGE, Numbers
 from sase.engine.columns.kept_memory import reused
 
 # Numbers allocated as usual before pieces are used; numbers of the first and the largest piece.
-FEW, LEAST, MOST = 1 << 23, HUGE // 8, HUGE
+FIRST, LEAST, MOST = 1 << 23, HUGE // 8, HUGE
 
 
 class ResultMemory:
     """Cuts arrays from pieces, each twice as large as the one before, up to a limit.
 
     Results are written once and kept, so their pages are fresh, except in reused pieces. An array
-    keeps its piece alive. The first `FEW` numbers come from the allocator, whose memory may still
+    keeps its piece alive. The first `FIRST` numbers come from the allocator: its memory may still
     be in the cache.
     """
 
@@ -32,7 +32,7 @@ class ResultMemory:
         """Return an uninitialized array; one larger than a piece gets memory of its own."""
         count = prod(shape)
         self._given += count
-        if self._given <= FEW:
+        if self._given <= FIRST:
             return np.empty(shape, np.int64)
         if count > LEAST:
             return reused(shape)

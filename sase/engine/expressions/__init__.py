@@ -9,8 +9,7 @@ from sase.engine.expressions.lowering import (
     make_stack,
 )
 from sase.engine.expressions.row_filter import FilterColumns, RowFilter
-from sase.engine.expressions.strings import Interner
-from sase.engine.expressions.text_dictionary import TextDictionary
+from sase.engine.expressions.strings import Interner, TextDictionary
 from sase.engine.expressions.vectors import Vector, columns_of, vector_of
 
 __all__ = [

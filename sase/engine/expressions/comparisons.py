@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.binding.bound import Aggregate, Comparison, Condition, Expression, Part, Reference
-from sase.engine.expressions.constants import is_text
-from sase.engine.expressions.fills import Fills
+from sase.engine.expressions.layout import is_text
 from sase.engine.expressions.lowering import ACCEPTED
-from sase.engine.expressions.series import AT
+from sase.engine.expressions.series import AT, Fills
 from sase.engine.kernels.expressions.slow_paths import ordered
 from sase.engine.kernels.jit.compiler import address_of
 from sase.engine.kernels.kleene import run_nodes as of
@@ -87,8 +86,8 @@ def _other_side(side: Expression, fills: Fills, at: BoundAt) -> tuple[int, int, 
         row = _source_of(fills, fills.event(side))
         column = _column(side, fills)
     elif side.function in ("min", "max") and side.attribute is not None and not is_text(side):
-        kinds = (of.LEAST, of.LEAST) if side.function == "min" else (of.MOST, of.MOST)
-        row = _source_of(fills, fills.value(side, kinds))
+        kind = of.LEAST if side.function == "min" else of.MOST
+        row = _source_of(fills, fills.value(side, kind))
         column = NOTHING
     else:
         return None
@@ -97,7 +96,7 @@ def _other_side(side: Expression, fills: Fills, at: BoundAt) -> tuple[int, int, 
 
 
 class _Source(NamedTuple):
-    """What fills a place: the kind of its word, and by which word it goes back first."""
+    """The source of a value: its kind, its word, and the word that leads back to its node."""
 
     source: int
     word: int
@@ -106,17 +105,17 @@ class _Source(NamedTuple):
 
     @property
     def is_as_of_now(self) -> bool:
-        """Whether a node knows it of all up to itself."""
+        """Whether a node has the value for all events up to its own."""
         return self.back == 0 and self.source in (of.KNOWN_EVENT, of.KNOWN_VALUE)
 
     @property
     def is_before(self) -> bool:
-        """Whether it is of the event before in the same series."""
+        """Whether the value is of the event before in the same series."""
         return self.source in (of.EVENT_BEFORE, of.VALUE_BEFORE)
 
 
 def _is_known(side: Reference | Aggregate, row: _Source, fills: Fills, at: BoundAt) -> bool:
-    """Whether what a component binds is known before the event is bound."""
+    """Whether the run has a component's value before the event is bound."""
     own = fills.levels[side.component]
     is_earlier = (row.back > 0 or row.is_before) and at.moment == of.TAKE
     is_first = row.source == of.KNOWN_EVENT and row.kind == of.FIRST_EVENT
@@ -129,9 +128,10 @@ def _is_known(side: Reference | Aggregate, row: _Source, fills: Fills, at: Bound
 def _is_known_in_group(
     side: Reference | Aggregate, row: _Source, fills: Fills, at: BoundAt
 ) -> bool:
-    """Whether what a group binds is known before the event is bound.
+    """Whether the run has a group's value before the event is bound.
 
-    A node knows of its own iteration. The one before that is it where an event begins another.
+    A node has the values of its own iteration. That is the previous iteration if the event begins a
+    new one.
     """
     place, inner = fills.groups[side.component], side.inner
     if side.component != fills.term.at_hand:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from sase.binding.aggregates import UserAggregate, kind_of
+from sase.binding.values.aggregates import UserAggregate, kind_of
 from sase.engine.kernels.jit.compiler import compiling_for_users
 from sase.engine.kernels.jit.user_code import Address, UserCodeError, compiled
 from sase.engine.kernels.kleene.user_aggregates import State, step_of, value_of

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.base.limits import heed
 from sase.binding.bound import (
     Aggregate,
     All,
@@ -28,11 +29,19 @@ from sase.binding.bound import (
     Reference,
     Truth,
 )
-from sase.binding.functions import FUNCTIONS
-from sase.binding.parts import references
+from sase.binding.conditions.parts import references
+from sase.binding.values.functions import FUNCTIONS
 from sase.cached_property import cached_property
-from sase.engine.expressions.constants import constant, is_text, is_time, literal
-from sase.engine.expressions.layout import LoweringError, Need, ProgramLayout, columns_needed
+from sase.engine.expressions.layout import (
+    LoweringError,
+    Need,
+    ProgramLayout,
+    columns_needed,
+    constant,
+    is_text,
+    is_time,
+    literal,
+)
 from sase.engine.expressions.strings import BY_RANK, RANK, Table
 from sase.engine.kernels.expressions.operations import EXACT, INTEGER, Op
 from sase.engine.kernels.expressions.program import (
@@ -46,7 +55,6 @@ from sase.engine.kernels.expressions.program import (
 )
 from sase.engine.kernels.expressions.slow_paths import Called, address_for, called
 from sase.engine.kernels.jit.signatures import frozen
-from sase.heed import heed
 
 ACCEPTED = {"<": 0b001, "=": 0b010, "<=": 0b011, ">": 0b100, "!=": 0b101, ">=": 0b110}
 ARITHMETIC = {

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sase.binding.types import Kind
 from sase.engine.columns.arrays import Mask
 from sase.engine.columns.events import EventColumn
-from sase.engine.expressions.constants import tag_of
+from sase.engine.expressions.layout import tag_of
 from sase.engine.expressions.strings import NO_CODE, Interner
 from sase.engine.kernels.expressions.operations import NULL
 from sase.engine.kernels.expressions.program import Columns
@@ -47,7 +47,7 @@ def vector_of(column: EventColumn, interner: Interner) -> Vector:
     """Convert a column of the input: strings to the plan's codes, days to seconds."""
     values = column.values
     if column.dictionary is not None:
-        # One more entry for NULL, whose code −1 selects the last.
+        # One more entry for NULL: its code −1 selects the last.
         codes = np.append(interner.codes_of(column.dictionary.to_pylist()), NO_CODE)
         values = codes[values]
     elif column.type.kind is Kind.TIMESTAMP and column.type.resolution == "d":

@@ -1,25 +1,21 @@
-"""Find the match with a given rank among those that end at an event, by running counts.
-
-The rank among the paths to a node determines the path: it begins there, or goes through an earlier
-node, with the counts of skipped nodes subtracted. Counts are exact, so a uniform rank gives a
-uniform match. Small numbers are handled by a kernel.
-
-Counts of many thousands of bits would fill the memory. So, if neighbours are not tested, only each
-`segment`-th running count is stored; all ranks go back together, one segment at a time, and its
-counts are recomputed.
-"""
+"""Find the match of a given rank among those that end at an event, and draw samples by rank."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
 from itertools import accumulate
+from math import ceil, floor, sqrt
+from random import Random
 from typing import NamedTuple
 
 import numpy as np
 
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.match_graph.passes import LIMIT
-from sase.engine.kernels.match_graph.ranks import (
+from sase.engine.kernels.match_graph.passes import (
+    LIMIT,
     Counts,
     MatchPlaces,
     RankQuery,
@@ -28,7 +24,16 @@ from sase.engine.kernels.match_graph.ranks import (
 )
 from sase.engine.match_graph.candidates import Binding
 from sase.engine.match_graph.graph import Graph
-from sase.engine.match_graph.totals import linked_counts
+from sase.engine.match_graph.totals import linked_counts, totals
+
+# ---------------------------------------------------------------- ranks
+
+# The rank among the paths to a node determines the path: it begins there, or passes an earlier
+# node, with the counts of skipped nodes subtracted. Counts are exact, so a uniform rank gives a
+# uniform match. Small numbers are handled by a kernel. Counts of many thousands of bits would fill
+# the memory. So, if neighbours are not tested, only each `segment`-th running count is stored; the
+# paths of all ranks are followed back together, one segment at a time, and its counts are
+# recomputed.
 
 NO_SLOTS = np.empty(0, np.int64)
 
@@ -268,3 +273,72 @@ class _FreeRanks:
         bound = self.before[start - self.low] - segment.start
         opened = [each[bound] for each in segment.running] if bound >= 0 else segment.opened
         return _Segment(start, [[each[-1]] for each in segment.running], opened)
+
+
+# ---------------------------------------------------------------- sampling
+
+# The normal quantile of a 95 % interval.
+QUANTILE = 1.96
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The number of matches, by the share of accepted samples.
+
+    `low` and `high` bound it with 95 % confidence (Wilson's interval), `most` with certainty.
+    """
+
+    count: int
+    low: int
+    high: int
+    most: int
+    samples: int
+    accepted: int
+
+
+def exactly(count: int) -> Estimate:
+    """An estimate that is exact."""
+    return Estimate(count, count, count, count, 0, 0)
+
+
+def estimated(most: int, samples: int, accepted: int) -> Estimate:
+    """The estimate from accepted samples of `most` matches."""
+    low, high = (most * Fraction(bound) for bound in wilson(samples, accepted))
+    return Estimate(most * accepted // samples, floor(low), ceil(high), most, samples, accepted)
+
+
+def wilson(samples: int, accepted: int) -> tuple[float, float]:
+    """Wilson's interval of a share, which contains the share despite rounding."""
+    share, square = accepted / samples, QUANTILE**2
+    middle = share + square / (2 * samples)
+    radius = QUANTILE * sqrt(share * (1 - share) / samples + square / (4 * samples**2))
+    scale = 1 + square / samples
+    low, high = (middle - radius) / scale, (middle + radius) / scale
+    return min(max(low, 0.0), share), max(min(high, 1.0), share)
+
+
+def drawn(graph: Graph, total: int, number: int, random: Random) -> list[Binding]:
+    """Draw independent matches, each of `total` equally likely, with recomputed counts."""
+    ranks = [random.randrange(total) for _ in range(number)]
+    found: dict[int, Binding] = {}
+    for frame, draws in _by_frame(graph, ranks).items():
+        matches = matches_of(graph, frame, [wanted for _, wanted in draws])
+        found |= {draw: match for (draw, _), match in zip(draws, matches, strict=True)}
+    return [found[draw] for draw in range(number)]
+
+
+def _by_frame(graph: Graph, ranks: list[int]) -> dict[int, list[tuple[int, EndRank]]]:
+    """The draws by frame, with ranks among the matches of their final event."""
+    order = sorted(range(len(ranks)), key=ranks.__getitem__, reverse=True)
+    frames: dict[int, list[tuple[int, EndRank]]] = defaultdict(list)
+    passed = 0
+    for end, count, _ in totals(graph):
+        if ranks[order[-1]] < passed + count:
+            draws = frames[graph.frame_of(end)]
+            while order and ranks[order[-1]] < passed + count:
+                draw = order.pop()
+                draws.append((draw, EndRank(end, ranks[draw] - passed)))
+            if not order:
+                break
+        passed += count
+    return frames

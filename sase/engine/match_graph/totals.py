@@ -104,7 +104,7 @@ class _Pass:
         return self._run(frame, len(self.graph.frames.low), self.weights.worth, 0)
 
     def modular(self, frame: int, stop: int) -> Iterator[Total]:
-        """The totals of frames whose numbers are bounded."""
+        """The totals of frames with bounded numbers."""
         ends = self.graph.ends_of(frame, stop)
         residues = Residues(self.bits(frame, stop))
         for prime in residues.primes:

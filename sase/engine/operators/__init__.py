@@ -1,5 +1,6 @@
-"""Physical operators, one a file, over what they share and the folders of the forms of pattern.
+"""Physical operators, one in a file, with a folder for each form of pattern.
 
-What sequences need stands here; what a form of pattern adds, in a folder of its name. Each imports
-only what comes before it in the order of tests/repo/test_imports.py.
+Operators on sequences are directly in this folder. A folder such as `groups` has the operators that
+only a form of pattern needs. Each module imports only modules before it in the order of
+tests/repo/test_imports.py.
 """

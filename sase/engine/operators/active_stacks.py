@@ -1,6 +1,6 @@
 """(AIS, PAIS) Active instance stacks, one for each level, or one for each level and key."""
 
-# long because: it is one state, with all kernels that take it
+# long because: the stacks are one state, and all kernels that use it are called here
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ from sase.engine.kernels.scan.fused_scan import (
     store_state,
 )
 from sase.engine.kernels.scan.stacks import (
+    ABSENCE,
     APART,
     BEFORE_TIE,
     COUNT,
@@ -81,7 +82,7 @@ from sase.engine.operators.contract import Context, Counters, Sequences, span_of
 from sase.engine.operators.negative_chains import chains_of
 from sase.engine.snapshots.layout import SAME, Array, Blocks, Declared, Number, Record
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
-from sase.planning.nodes import SequenceConstruction
+from sase.planning.plan.nodes import SequenceConstruction
 
 
 class ActiveStacks(Declared):
@@ -96,8 +97,7 @@ class ActiveStacks(Declared):
         ),
         walk=Record(at=Array(2), levels=Array(2, SAME)),
         absences=Record(
-            tie=Array(SAME, "keys"),
-            measure=Array(SAME, "keys"),
+            last=Array("keys", SAME, SAME),
             chains=Array("keys", SAME, SAME),
             path=None,
         ),
@@ -121,20 +121,20 @@ class ActiveStacks(Declared):
         self._walk = Walk(
             np.array([0, FRESH]), np.zeros((2, levels), np.int64), np.array(_bounds(above))
         )
-        # What kernels of pushed batches load, and where it lies.
+        # The arguments of kernels of pushed batches, and their addresses.
         self._pushed: PushState | None = None
         self._addresses: tuple[int, int | None] = 0, None
         self._bound = EARLIEST
-        # The bits of the tags of event numbers.
+        # The number of tag bits in event numbers.
         self.tagged = 0
-        # Events that every level has room for.
+        # Events for which every level has room.
         self._left = room
-        # What forbids a start is in no stack but needed as long as it is in the window: by
-        # block its last measure and first event.
+        # An event that may forbid a start is in no stack, but is needed as long as it is in the
+        # window. By block this has the last measure and the first event.
         self._has_start = any([each.before == 0 for each in elements])
         self._blocks: deque[tuple[int, int]] = deque()
-        # For ANALYZE: the most instances alive at the end of a block, and from which on they are,
-        # whether or not those before them are evicted yet.
+        # For ANALYZE: the most instances alive at the end of a block, and the number of the first
+        # live instance, even if those before it are not evicted yet.
         self._alive = np.zeros((2, levels), np.int64) if context.options.analyze else None
 
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
@@ -159,7 +159,7 @@ class ActiveStacks(Declared):
     ) -> ScanResult:  # fmt: skip
         """Push an exported batch with keys below a bound, and write the sequences it completes.
 
-        It comes `after` an event of some time, position and tie.
+        The batch comes `after` an event, given by time, position and tie.
         """
         self._widen(keys)
         if counting is None:
@@ -179,7 +179,7 @@ class ActiveStacks(Declared):
         return SharedTuple(store_state), SharedTuple(store_absences)
 
     def _shared(self, layout: BatchLayout, room: Numbers, out: Sequences) -> tuple[int, int | None]:
-        """The addresses of what kernels of pushed batches load, stored anew where it changed."""
+        """The addresses of the arguments of kernels of pushed batches, stored anew if changed."""
         pushed, stacks = self._pushed, self.stacks
         if (
             pushed is None or pushed.layout is not layout or pushed.stacks is not stacks
@@ -195,7 +195,7 @@ class ActiveStacks(Declared):
         self, reading: ScanInput, keys: int, sought: ScanRange, counting: Counting | None,
         room: Numbers, out: Sequences,
     ) -> ScanResult:  # fmt: skip
-        """Push columns of events and write what they complete, up to a full buffer."""
+        """Push columns of events and write the sequences they complete, up to a full buffer."""
         self._widen(keys)
         if counting is None:
             kernel = fused_scan if self._absences is None else fused_scan_between
@@ -221,12 +221,19 @@ class ActiveStacks(Declared):
         return Calls(address_of(scans), address_of(walks))
 
     @property
+    def numbers_of_key(self) -> int:
+        """The numbers of the state of a key."""
+        if self._absences is None:
+            return int(self.stacks.heads.shape[1])
+        return int(self.stacks.heads.shape[1] + self._absences.last[0].size)
+
+    @property
     def bound(self) -> int:
-        """The measure below which instances are evictable."""
+        """Instances with a lower measure are evictable."""
         return self._bound
 
     def note_block(self, first: int, last: int) -> None:
-        """Note that events from `first` on, of measures up to `last`, may forbid a start."""
+        """Note that events from `first` on, with measures up to `last`, may forbid a start."""
         if self._has_start:
             self._blocks.append((last, first))
 
@@ -238,9 +245,10 @@ class ActiveStacks(Declared):
             scan_between(arrivals, self.stacks, self._absences, span)
 
     def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences, written: int) -> int:
-        """Write the sequences that end in instances of the last level behind those written.
+        """Write the sequences that end in instances of the last level after those written.
 
-        Return how many are written then; it may have paused before there is no more or no room.
+        Return how many are written then; it may have paused although there is more, and room for
+        it.
         """
         if not self.is_paused:
             return written
@@ -252,7 +260,7 @@ class ActiveStacks(Declared):
 
     @property
     def is_paused(self) -> bool:
-        """Whether there is more to write, or to look for."""
+        """Whether there are more sequences to write or to search."""
         return bool(self._walk.at[0] < self.stacks.ends[COUNT, -1])
 
     def evict(self, bound: int) -> None:
@@ -278,16 +286,13 @@ class ActiveStacks(Declared):
         chains = absences.chains
         if len(chains.steps):
             chains = chains._replace(known=grown(chains.known, keys, EARLIEST))
-        self._absences = absences._replace(
-            tie=grown(absences.tie, keys, EARLIEST, axis=1),
-            measure=grown(absences.measure, keys, EARLIEST, axis=1),
-            chains=chains,
-        )
+        self._absences = absences._replace(last=grown(absences.last, keys, EARLIEST), chains=chains)
 
     def _make_room(self, events: int) -> None:
         """Make room for some more events at every level, and half as many again.
 
-        A level that has hardly more would lack room for the next ones, and so would each other.
+        All levels grow together: otherwise a level that is nearly full would cause the next growth,
+        and so would each other level in turn.
         """
         evict(self.stacks, self._bound)
         ends = self.stacks.ends
@@ -308,7 +313,7 @@ class ActiveStacks(Declared):
     def counters(self) -> Counters:
         """Instances by level: pushed, evicted, alive, and dropped by transition filtering."""
         ends = self.stacks.ends
-        tails = ends[TAIL].copy()  # to ask is to change nothing
+        tails = ends[TAIL].copy()  # reading counters changes nothing
         tails_of(self.stacks, tails, self._bound)
         found = {
             "pushed": ends[COUNT].tolist(),
@@ -330,26 +335,26 @@ class ActiveStacks(Declared):
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the arrays that are in use, which only grow."""
+        """The bytes of the allocated arrays, which only grow."""
         cells, heads, ends = self.stacks
         used = int((ends[MASK] + 1).sum()) * self._fields * cells.itemsize
         return used + sum(each.nbytes for each in (heads, ends, *self._known().values()))
 
     def _known(self) -> dict[str, Numbers]:
-        """The last events of negative components, and the chains of sequences of them."""
+        """The last events of negative components, and the chains of negative sequences."""
         absences = self._absences
         if absences is None:
             return {}
         chains = {"chains": absences.chains.known} if len(absences.chains.steps) else {}
-        return {"tie": absences.tie, "measure": absences.measure, **chains}
+        return {"last": absences.last, **chains}
 
     def walked(self) -> Counters:
-        """Walks, and instances visited by level; each of the last begins a walk."""
+        """Walks, and instances visited by level; each one of the last level begins a walk."""
         walks = int(self._walk.at[0]) + int(self._walk.at[1] != FRESH)
         return {"walks": walks, "visited": [*self._walk.levels[VISITED, :-1].tolist(), walks]}
 
     def flow(self, tally: Tally, rejected: list[int], built: int) -> Counters:
-        """By level the instances that passed, and by what their walks ended."""
+        """By level the instances that passed, and the reasons for which their walks ended."""
         passed = np.array(self.walked()["visited"]) - rejected
         unfit = np.zeros_like(passed)
         unfit[0] = passed[0] - built
@@ -376,7 +381,7 @@ class ActiveStacks(Declared):
         for level in range(len(cells)):
             self._check_level(part, cells, ends, level)
         self._check_walk(saved.part("walk"), values.walk, int(ends[COUNT, -1]))
-        # Of a stack whose last instance is dead the reach is of no matter.
+        # If the last instance of a stack is dead, its reach does not matter.
         tops = heads[: stacked(len(heads))]
         last = [rows[own & len(rows) - 1, REACH] for rows, own in zip(cells, tops, strict=False)]
         records = np.stack([tops + 1, np.stack(last)], axis=-1).swapaxes(0, 1)
@@ -424,7 +429,7 @@ class ActiveStacks(Declared):
         saved.check(pointers.all(), "an instance leads to one that is not before it")
 
     def _check_walk(self, saved: Saved, walk: Walk, count: int) -> None:
-        """Between pushes no walk is under way, but where LIMIT ended it."""
+        """Check the walk: between pushes none is under way, unless LIMIT ended it."""
         last, visited = self._context.levels - 1, walk.levels[VISITED]
         is_over = walk.at[0] == count and walk.at[1] == FRESH
         is_left = saved.live.is_done and 0 <= walk.at[0] <= count and FRESH <= walk.at[1] <= last
@@ -433,7 +438,7 @@ class ActiveStacks(Declared):
 
 
 def stacked(levels: int) -> int:
-    """How many levels have stacks: all but the last, to which no event leads."""
+    """How many levels have stacks: all but the last, which no event points to."""
     return max(levels - 1, 1)
 
 
@@ -444,8 +449,7 @@ def _absences(above: SequenceConstruction, context: Context) -> Absences:
     return Absences(
         frozen(np.array([negation.before for negation in above.negations], np.int64)),
         frozen(np.array([context.bit_of(n.component.index) for n in above.negations], np.int64)),
-        np.full((2 * count, 1), EARLIEST, np.int64),
-        np.full((2 * count, 1), EARLIEST, np.int64),
+        np.full((1, count, ABSENCE), EARLIEST, np.int64),
         np.zeros(context.levels, np.int64),
         chains_of(above.sequences, context),
     )

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from sase.binding import Schema
-from sase.binding.aggregates import UserAggregate
 from sase.binding.bound import (
     Aggregate,
     BoundComponent,
@@ -18,7 +17,8 @@ from sase.binding.bound import (
     Operation,
     WindowKind,
 )
-from sase.binding.text import condition_text
+from sase.binding.values.aggregates import UserAggregate
+from sase.binding.values.text import condition_text
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.blocks.dictionary import PlanDictionary
 from sase.engine.blocks.event_buffer import EventBuffer
@@ -30,11 +30,11 @@ from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST
 from sase.engine.resources import Check, no_check
 from sase.engine.snapshots.saved_state import Saved
 from sase.engine.stopwatch import Stopwatch
-from sase.planning.negatives import NegativeElement
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
+from sase.planning.plan.negatives import NegativeElement
 
-# Event numbers: a row for each level, a column for each sequence. `Bindings` take their place where
-# components bind any number of events.
+# Event numbers: a row for each level, a column for each sequence. If components bind any number of
+# events, `Bindings` are used instead.
 Sequences: TypeAlias = Numbers
 Counters: TypeAlias = dict[str, Any]
 Checkpoint: TypeAlias = dict[str, Any]
@@ -45,8 +45,9 @@ class OperatorState(Protocol):
     """A running operator.
 
     The pipeline pushes each block through every operator, with the sequences from the operator
-    below, and then advances the watermark. What an operator yields it neither keeps nor writes to;
-    it holds until the next step. The topmost operator yields results instead of sequences.
+    below, and then advances the watermark. An operator neither keeps nor changes arrays that it has
+    yielded; they are valid until the next step. The topmost operator yields results instead of
+    sequences.
     """
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Any]:
@@ -65,7 +66,7 @@ class OperatorState(Protocol):
         """The state as arrays and plain values."""
 
     def restore(self, saved: Saved) -> None:
-        """Continue from a checkpoint, each value of which is checked as it is taken."""
+        """Continue from a checkpoint; each value is checked when it is taken."""
 
 
 class HasTimers(ABC):
@@ -80,24 +81,24 @@ class HasBranches(ABC):
     """An operator with the plans of branches below it, each with operators of its own."""
 
     @abstractmethod
-    def operators(self) -> Iterator[tuple[str, Counters]]:
-        """The names of the operators of all branches, and what they count."""
+    def counted(self) -> Iterator[Counters]:
+        """The counters of each operator of all branches."""
 
     @abstractmethod
     def time_by(self, stopwatch: Stopwatch) -> None:
-        """Have the operators of all branches timed, as further parts in the same order."""
+        """Measure the time of the operators of all branches, as further parts in the same order."""
 
     @abstractmethod
     def leave_out(self, types: Collection[str]) -> None:
-        """Search no branch that needs a type of which no event is: all to come are of these."""
+        """Search no branch that needs a missing type; all later events are of these types."""
 
 
 @dataclass
 class OverflowCounts:
-    """How often arithmetic left int64, by operation, and an event with which it did.
+    """Counts by operation how often arithmetic left int64, with an event where it did.
 
-    Or how often an aggregate of a user raised. The notes of that begin `at` a place. In a branch of
-    a pattern with choices components have `names` of their own.
+    It also counts how often a user's aggregate raised. The notes of that begin `at` a place. In a
+    branch of a pattern with choices components have `names` of their own.
     """
 
     arithmetic: Mapping[int, Operation | Aggregate]
@@ -116,14 +117,14 @@ class OverflowCounts:
             notes[:3] = 0
 
     def merge(self, other: OverflowCounts, positions: Sequences | None) -> None:
-        """Add the counts of another run, whose events have these positions if not their own."""
+        """Add the counts of another run; its events have these positions, or their own."""
         for operation, (count, place) in other.counts.items():
             place = place if positions is None else int(positions[place])
             seen = self.counts.setdefault(operation, [0, place])
             seen[:] = [seen[0] + count, min(seen[1], place)]
 
     def checkpoint(self) -> list[list[int]]:
-        """By operation its number, the count, and the first place."""
+        """The number, the count and the first place of each operation."""
         numbers = {operation: number for number, operation in self.arithmetic.items()}
         return [[numbers[operation], *counted] for operation, counted in self.counts.items()]
 
@@ -139,10 +140,17 @@ class OverflowCounts:
 
 
 class MatchForm(Protocol):
-    """What the matches of a plan hold beside their events, where that is more than lengths."""
+    """The form of the matches of a plan."""
+
+    @property
+    def detects(self) -> bool:
+        """Whether the time of detection of each match is stored."""
 
     def none(self) -> Any:
-        """No match."""
+        """An empty set of matches."""
+
+    def checkpoint(self, bindings: Any) -> Checkpoint:
+        """The arrays of matches."""
 
     def restored(self, saved: Saved) -> Any:
         """Matches from a checkpoint."""
@@ -150,7 +158,7 @@ class MatchForm(Protocol):
 
 @dataclass
 class Context:
-    """What the operators of a run share: the plan's surroundings, event buffer and dictionaries.
+    """The parts that the operators of a run share: plan, event buffer and dictionaries.
 
     Positive components are numbered by level; every component has a bit in the states of a block.
     """
@@ -162,22 +170,22 @@ class Context:
     dictionary: PlanDictionary
     buffer: EventBuffer
     overflows: list[OverflowCounts] = field(default_factory=list)
-    # What depends on the plan alone, shared by all of its runs.
+    # Values that depend only on the plan, shared by all of its runs.
     cache: dict[Hashable, Any] = field(default_factory=dict)
     check: Check = no_check
     # The largest kernels of the operators, which a run compiles ahead.
     kernels: list[Any] = field(default_factory=list)
-    # What matches hold beside events, where that is more than lengths.
+    # The form of matches; None for sequences.
     form: MatchForm | None = None
-    # Those that users added, by name.
+    # The aggregates that users added, by name.
     aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
-    # Of a script: the conditions on one event that other statements may ask, too.
+    # In a script: the conditions on one event that other statements may evaluate, too.
     conditions: ConditionsOf | None = None
-    # Of a branch of a pattern with choices: the variables of its components by their index.
+    # In a branch of a pattern with choices: the variables of its components by their index.
     names: Mapping[int, str] | None = None
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Make a value once for all runs of the plan, unless it codes texts, as each run does."""
+        """Make a value once for all runs of the plan; with text codes each run makes its own."""
         known: T | None = self.cache.get(key)
         if known is not None:
             return known
@@ -194,7 +202,7 @@ class Context:
 
     @property
     def is_alone(self) -> bool:
-        """Whether there is one component, whose event agrees with itself, NULL or not."""
+        """Whether there is one component; its event agrees with itself, NULL or not."""
         return len(self.components) + len(self.negatives) == 1
 
     def level_of(self, component: int) -> int:
@@ -219,7 +227,7 @@ class Context:
         return overflows
 
     def watch_aggregates(self, aggregates: Iterable[Aggregate], stack: Stack) -> None:
-        """Count for the report how often aggregates of users raise, each by its number."""
+        """Count for the report how often each aggregate of users raises."""
         for number, aggregate in enumerate(aggregates):
             at = RAISED_AT + RAISED_WORDS * number
             counts = OverflowCounts({0: aggregate}, stack, at=at, names=self.names)
@@ -241,7 +249,7 @@ class Context:
     # ------------------------------------------------------------ columns of the event buffer
 
     def keep_measure(self, window: BoundWindow | None) -> str:
-        """Have the measure of a window kept; return its name in the event buffer."""
+        """Keep the measure of a window; return its name in the event buffer."""
         name = "ts"
         if window is not None and window.kind is not WindowKind.TIME:
             name = "rank" if window.kind is WindowKind.PARTITION_EVENTS else "position"
@@ -249,11 +257,11 @@ class Context:
         return name
 
     def keep_test(self, test: EquivalenceTest) -> int:
-        """Have the codes of a test kept; return their row."""
+        """Keep the codes of a test; return their row."""
         return self.buffer.keep_codes(self.dictionary.key((test,)))
 
     def layout(self, conditions: Iterable[Any]) -> ProgramLayout:
-        """Have the attributes of conditions kept; return where programs find them."""
+        """Keep the attributes of conditions; return where programs find them."""
         needed = columns_needed(conditions)
         places = {need: self.buffer.keep_attribute(need[1]) for need in needed}
         positions = {component: self.level_of(component) for component, _ in needed}
@@ -270,13 +278,13 @@ class Context:
         )
 
     def asked(self, component: int, condition: Condition) -> AskedCondition | None:
-        """A condition on one event, where it is evaluated for others, too."""
+        """The shared evaluation of a condition on one event, if there is one."""
         if self.conditions is None or self.lacking(columns_needed([condition])):
             return None
         return self.conditions.ask(self.component(component), condition)
 
     def lacking(self, needed: Iterable[Need]) -> frozenset[Need]:
-        """The attributes that an event of a type that no schema lists may lack."""
+        """The attributes that an event of a type outside the schema may lack."""
         lacks = self.dictionary.type_dictionary.unknown_types_lack
         return frozenset(n for n in needed if self.component(n[0]).types is None and lacks(n[1]))
 
@@ -306,19 +314,19 @@ def span_of(window: BoundWindow | None) -> int:
 
 
 def size_of(window: BoundWindow) -> int:
-    """The window in raw units or events; a plan where that is unknown does not run."""
+    """The window in raw units or events; a plan with an unknown window does not run."""
     return min(window.size or 1, 2**63 - 1)
 
 
 def bound_of(watermark: Watermark, window: BoundWindow | None) -> int:
-    """The least measure of the first event of any sequence to come."""
+    """The least measure of the first event of any later sequence."""
     if window is None:
         return EARLIEST
     return bound_within(watermark.ts, watermark.position, window.kind, span_of(window))
 
 
 def bound_within(time: int, position: int, kind: WindowKind, span: int) -> int:
-    """The same from a time and a position on, under a window of a kind and span."""
+    """The least measure of the first event of any sequence that ends at this time or position."""
     if kind is WindowKind.PARTITION_EVENTS:
         return EARLIEST
     bound = (time if kind is WindowKind.TIME else position) - span

@@ -1,4 +1,7 @@
-"""(Tree) Leaf buffers of the events of each component, joined in the order of a tree (ZStream)."""
+"""(Tree) Join the events of the components in pairs, in the order of a binary tree.
+
+This is the tree of ZStream (SIGMOD 2009). A leaf buffers the events of one component.
+"""
 
 from __future__ import annotations
 
@@ -33,17 +36,17 @@ from sase.engine.kernels.scan.joins import (
     join_counted,
     join_records,
 )
-from sase.engine.kernels.scan.stacks import Absences, Arrivals
+from sase.engine.kernels.scan.stacks import ABSENCE, Absences, Arrivals
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Context, Counters, Sequences, span_of
 from sase.engine.operators.negative_chains import chains_of
 from sase.engine.resources import Check
 from sase.engine.snapshots.layout import SAME, Array, Blocks, Declared, Each, Number, Own, Record
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
-from sase.planning.nodes import SequenceConstruction
-from sase.planning.trees import parts_of
+from sase.planning.plan.nodes import SequenceConstruction
+from sase.planning.plan.trees import parts_of
 
-# So many events come into the leaves before what is complete is joined.
+# Events that are added to the leaves before the complete ones are joined.
 ROUND = 1 << 14
 
 
@@ -76,13 +79,13 @@ class JoinBuffer(Declared):
         return self.buffer.cells.nbytes + self.buffer.heads.nbytes
 
     def live(self) -> Numbers:
-        """The live records, as a copy."""
+        """A copy of the live records."""
         cells, _, ends = self.buffer
         found: Numbers = cells[np.arange(ends[TAIL], ends[COUNT]) & (len(cells) - 1)]
         return found
 
     def make_room(self, more: int, check: Check) -> None:
-        """Make room for some more records, whose bytes are checked before they are taken."""
+        """Make room for some more records; their bytes are checked before."""
         cells, ends = self.buffer.cells, self.buffer.ends
         self.most = max(self.most, self.alive)
         if self.alive + more > len(cells):
@@ -97,7 +100,7 @@ class JoinBuffer(Declared):
             self.buffer = self.buffer._replace(heads=grown(self.buffer.heads, keys, NOTHING))
 
     def evict(self, bound: int) -> None:
-        """Give up what ends before a bound, or is joined with all on its left."""
+        """Drop the records that end before a bound, and those joined with all on their left."""
         self.most, self._bound = max(self.most, self.alive), bound
         evict_records(self.buffer, bound, self.is_right)
 
@@ -107,7 +110,7 @@ class JoinBuffer(Declared):
         return int(cells[tail & (len(cells) - 1), FIELDS]) if self.alive else None
 
     def link(self) -> None:
-        """Link the chains of records that conjunctions have taken up, after a restore."""
+        """Link the chains of records that conjunctions have merged, after a restore."""
         cells, heads, ends = self.buffer
         for number in range(int(ends[TAIL]), int(ends[DONE])):
             cell = cells[number & (len(cells) - 1)]
@@ -139,12 +142,12 @@ class JoinBuffer(Declared):
 
 
 class JoinTree(Declared):
-    """The leaves and the joins of a tree, and the sequences that wait to be taken."""
+    """The leaves and the joins of a tree, and the sequences that are not written yet."""
 
     layout = dict(
         buffers=Each(Own(), path=None),
         tried=Array(SAME, SAME, low=0, high=MOST_COUNTED, path=None),
-        absences=Each(Record(tie=Array(SAME, "keys"), measure=Array(SAME, "keys"))),
+        absences=Each(Record(last=Array("keys", SAME, SAME))),
         bound=Number(),
         blocks=Blocks(),
     )
@@ -170,17 +173,17 @@ class JoinTree(Declared):
         self._bound = EARLIEST
         window = above.window
         self._compares = window is None or window.kind is not WindowKind.PARTITION_EVENTS
-        # Events of a block that have not come into the leaves yet, the join at work, and sequences.
+        # Events of a block that are not in the leaves yet, the current join, and sequences.
         self._arrivals: Arrivals | None = None
         self._next, self._step = 0, NOTHING
         self._found = np.zeros((levels, 0), np.int64)
         self._final = 0
-        # What forbids a start is in no leaf but needed as long as it is in the window: by block
-        # its last measure and first event.
+        # An event that may forbid a start is in no leaf, but is needed as long as it is in the
+        # window. By block this has the last measure and the first event.
         self._blocks: deque[tuple[int, int]] = deque()
 
     def push(self, block: Block, states: Numbers, measures: Numbers, span: int) -> None:
-        """Take the events of a block, which come into the leaves round by round."""
+        """Take the events of a block; they are added to the leaves round by round."""
         arrivals = block.arrivals(states, block.codes(self._key), measures)
         self._widen(self._context.dictionary.size(self._key))
         self._arrivals, self._next = arrivals, 0
@@ -188,7 +191,7 @@ class JoinTree(Declared):
             self._blocks.append((int(arrivals.measures[-1]), int(arrivals.rows[0])))
 
     def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences, written: int) -> int:
-        """Write sequences behind those written, as far as there is room; how many are written then.
+        """Write sequences after those written, while there is room; return how many are written.
 
         It pauses after each piece of work.
         """
@@ -205,11 +208,11 @@ class JoinTree(Declared):
 
     @property
     def is_paused(self) -> bool:
-        """Whether there is more to write, or to look for."""
+        """Whether there are more sequences to write or to search."""
         return self._arrivals is not None or self._step != NOTHING or self._found.shape[1] > 0
 
     def _fill(self, arrivals: Arrivals) -> None:
-        """Have events come into the leaves; with a final event among them a round begins."""
+        """Add events to the leaves; a final event among them begins a round."""
         some = slice(self._next, self._next + ROUND)
         self._next += ROUND
         if self._next >= len(arrivals.rows):
@@ -226,7 +229,7 @@ class JoinTree(Declared):
             self._step, self._final = 0, int(ends[DONE])
 
     def _join(self, checks: Checks | None, tally: Tally | None) -> None:
-        """Go on with the join at work; behind the last one there are sequences."""
+        """Continue the current join; after the last one there are sequences."""
         low, split, high = self._parts[self._step]
         out = self._buffers[low, high]
         left, right = self._buffers[low, split], self._buffers[split + 1, high]
@@ -249,7 +252,7 @@ class JoinTree(Declared):
 
     def _taken(self) -> Sequences:
         """The sequences of a round, in the order of results."""
-        # The records, their events, and these in order.
+        # The records, their events, and a sorted copy.
         self._context.check(3 * self._root.alive * self._root.buffer.cells[0].nbytes)
         rows = np.ascontiguousarray(self._root.live()[:, FIELDS:].T)
         ends = self._root.buffer.ends
@@ -257,16 +260,16 @@ class JoinTree(Declared):
         return rows[:, in_order(rows)]
 
     def evict(self, bound: int) -> None:
-        """Mark what begins before `bound` as evictable."""
+        """Mark the records that begin before `bound` as evictable."""
         self._bound = bound
 
     def free(self) -> int | None:
-        """Free what can be part of no sequence to come; return the oldest live event."""
+        """Free the records that can be part of no later sequence; return the oldest live event."""
         for each in self._buffers.values():
             each.evict(self._bound)
         while self._blocks and self._blocks[0][0] < self._bound:
             self._blocks.popleft()
-        # What a join made begins with an event that its leaf still has.
+        # A joined record begins with an event that is still in its leaf.
         oldest = [leaf.oldest() for leaf in self._leaves]
         oldest += [first for _, first in list(self._blocks)[:1]]
         return min((each for each in oldest if each is not None), default=None)
@@ -276,14 +279,12 @@ class JoinTree(Declared):
         for each in self._buffers.values():
             each.widen(keys)
         for level, absences in enumerate(self._absences):
-            if absences is not None and keys > absences.tie.shape[1]:
-                self._absences[level] = absences._replace(
-                    tie=grown(absences.tie, keys, EARLIEST, axis=1),
-                    measure=grown(absences.measure, keys, EARLIEST, axis=1),
-                )
+            if absences is not None and keys > len(absences.last):
+                grew = grown(absences.last, keys, EARLIEST)
+                self._absences[level] = absences._replace(last=grew)
 
     def counters(self) -> Counters:
-        """Events by leaf: those that came, that were given up, and that are there."""
+        """By leaf the events that were added, that were evicted, and that are alive."""
         for each in self._buffers.values():
             each.evict(self._bound)
         ends = np.array([leaf.buffer.ends for leaf in self._leaves])
@@ -317,7 +318,7 @@ class JoinTree(Declared):
         return [found[gap] for gap in sorted(found)]
 
     def checkpoint(self) -> dict[str, Any]:
-        """The records without those that are given up, and what is known of negative components."""
+        """The live records, and the last events of negative components."""
         for each in self._buffers.values():
             each.evict(self._bound)
         return super().checkpoint()
@@ -333,15 +334,16 @@ class JoinTree(Declared):
     def _take(self, saved: Saved, values: Any) -> None:
         super()._take(saved, values)
         self._at[:, TRIED:] = values.tried
-        keys = [each.tie.shape[1] for each in self._absences if each is not None]
+        keys = [len(each.last) for each in self._absences if each is not None]
         saved.check(all(keys), "there is no key")
 
 
 def in_order(rows: Sequences) -> Numbers:
-    """The places of sequences that come in the order of their last events, in that of results.
+    """The order of results for sequences that are in the order of their last events.
 
-    Of those with the same last event the one of the latest event before comes first, and so on. How
-    far events lie behind the last is packed into as few numbers as hold it, which are sorted.
+    Of sequences with the same last event the one with the latest event before comes first, and so
+    on. The distances of events from the last one are packed into as few numbers as hold them, and
+    these are sorted.
     """
     last = rows[-1]
     keys, room = list[Numbers](), 0
@@ -365,8 +367,7 @@ def _absences(above: SequenceConstruction, level: int, context: Context) -> Abse
     return Absences(
         frozen(np.full(len(before), level, np.int64)),
         frozen(np.array(bits, np.int64)),
-        np.full((2 * len(before), 1), EARLIEST, np.int64),
-        np.full((2 * len(before), 1), EARLIEST, np.int64),
+        np.full((1, len(before), ABSENCE), EARLIEST, np.int64),
         np.zeros(context.levels, np.int64),
         chains_of((), context),
     )

@@ -21,6 +21,7 @@ from sase.engine.kernels.scan.match_windows import (
     mark_windows,
 )
 from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
+from sase.engine.operators.conditions import ScanFilter
 from sase.engine.operators.contract import (
     Context,
     Counters,
@@ -29,21 +30,20 @@ from sase.engine.operators.contract import (
     span_of,
 )
 from sase.engine.operators.kleene.evaluation import conditions_on_each
-from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.sequence_scan import conditions_of_scan
 from sase.engine.snapshots.layout import Array, Blocks, Count, Declared, Each
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.match_windows import MatchWindow, fewest_events, first_levels, steps_of
-from sase.planning.nodes import Operator, RunEvaluation, SequenceConstruction, SequenceScan
+from sase.planning.plan.match_windows import MatchWindow, fewest_events, first_levels, steps_of
+from sase.planning.plan.nodes import Operator, RunEvaluation, SequenceConstruction, SequenceScan
 
 _NO_LINKS = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 class MatchWindowState(Declared):
-    """Narrows each block, before anything is kept of its events.
+    """Narrows each block, before any of its events are kept.
 
-    An event goes on in its own block or not at all. So where a window reaches beyond a block, what
-    comes later is taken to be there.
+    An event is passed on with its own block or not at all. So if a window reaches beyond a block,
+    it is assumed that all needed later events will come.
     """
 
     layout = dict(
@@ -64,7 +64,7 @@ class MatchWindowState(Declared):
         first = first_levels(components) if node.counts else range(len(components))
         self._first = sum(1 << level for level in first)
         self._fewest = fewest_events(components) if node.counts else 0
-        # Whether an event of the first component is the first of its matches.
+        # Whether an event of the first component is always the first of a match.
         is_alone = len(elements_of(components)[0]) == 1
         self._begins = node.counts and is_alone and components[0].maximum == 1
         self._latest = np.zeros(0, np.int64)
@@ -72,11 +72,11 @@ class MatchWindowState(Declared):
         self._reached: deque[tuple[int, int]] = deque()
         self._counts = np.zeros(COUNTS, np.int64)
         self._seen = self._filtered = self._keyless = self._out = 0
-        # The position behind the last event, where that is known.
+        # The end position of the events, if it is certain.
         self.end: int | None = None
 
     def push(self, block: Block, below: Iterator[Sequence[object]]) -> Iterator[Sequence[object]]:
-        """Narrow a block; nothing is found here."""
+        """Narrow a block; no match is yielded here."""
         states = self._filter.states(block)
         takes, keys = states & self._positive, block.codes(self._key)
         is_taken = takes != 0
@@ -147,7 +147,7 @@ class MatchWindowState(Declared):
         return inside
 
     def _remember(self, block: Block, measures: Numbers) -> None:
-        """Remember the first event of a block, whose key the window holds."""
+        """Remember the first event of a block: its key is used while the window reaches it."""
         if self.node.partitions and len(block):
             self._reached.append((int(measures[-1]), int(block.numbers[0])))
 
@@ -161,18 +161,18 @@ class MatchWindowState(Declared):
     def advance(
         self, watermark: Watermark, below: Iterator[Sequence[object]]
     ) -> Iterator[Sequence[object]]:
-        """Forget the blocks that the window reaches no more."""
+        """Forget the blocks that the window no longer reaches."""
         bound = bound_of(watermark, self.node.window)
         while self._reached and self._reached[0][0] < bound:
             self._reached.popleft()
         return iter(())
 
     def horizon(self) -> int | None:
-        """The oldest event whose key stands for a window."""
+        """The oldest event with a key that a window may use."""
         return self._reached[0][1] if self._reached else None
 
     def counters(self) -> Counters:
-        """Events, what is dropped of them and of windows, and what is handed on."""
+        """Counts of events, of dropped events and windows, and of events passed on."""
         windows, inside, not_first, incomplete, too_small = map(int, self._counts)
         found: Counters = {
             "events": self._seen,
@@ -198,7 +198,7 @@ class MatchWindowState(Declared):
 
 
 def _slots(steps: Sequence[Sequence[int]]) -> Numbers:
-    """By the bits of levels their slots and the step of the first, as `mark_starts` takes them.
+    """Slots by the bits of levels, with the step of the first, for `mark_starts`.
 
     A level that is in several steps is alone in each.
     """

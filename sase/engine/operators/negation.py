@@ -13,7 +13,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.scan.negation_index import forbid, forbid_counted
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings.detection import detected
-from sase.engine.operators.bindings.sets import SetForm
+from sase.engine.operators.conditions import ResidualFilter, ScanFilter, by_text
 from sase.engine.operators.contract import (
     Context,
     Counters,
@@ -22,20 +22,18 @@ from sase.engine.operators.contract import (
     bound_of,
     span_of,
 )
-from sase.engine.operators.negative_lists import IndexedEvents, NegativeLists
-from sase.engine.operators.residual_filter import ResidualFilter, by_text
-from sase.engine.operators.scan_filter import ScanFilter
+from sase.engine.operators.negative_sequences import IndexedEvents, NegativeLists
 from sase.engine.operators.timer_queue import TimerQueue
 from sase.engine.snapshots.layout import Count, Declared, Each, Own
-from sase.planning.negatives import NegativeComponent
-from sase.planning.nodes import Negation
+from sase.planning.plan.negatives import NegativeComponent
+from sase.planning.plan.nodes import Negation
 from sase.planning.split import may_end
 
 if TYPE_CHECKING:
     from sase.engine.operators.negative_sequences import SequencesInGaps
     from sase.engine.operators.tight_sequences import TightSequences
 
-# Opens what forbids by matches of negative sequences.
+# Opens the index for negative sequences.
 OpenSequences: TypeAlias = "Callable[[Negation, Context], list[SequencesInGaps | TightSequences]]"
 
 
@@ -49,17 +47,15 @@ class NegationBase(Declared, HasTimers):
         postponed=Own(path="_timers"),
     )
 
-    def __init__(
-        self, node: Negation, context: Context, indexes: Sequence[NegativeLists], *, of_series: bool
-    ) -> None:
+    def __init__(self, node: Negation, context: Context, indexes: Sequence[NegativeLists]) -> None:
         self._window, self._store = node.window, context.buffer
         simple = [each for n in node.elements for each in context.negative_conditions(n)]
         self._conditions = ScanFilter(context, simple)
         self._every = indexes
-        self._timers = TimerQueue(context.levels, of_series=of_series, form=context.form)
+        self._timers = TimerQueue(context.levels, context.form)
         self._may_end = any(may_end(context.components, each) for each in node.elements)
-        self._waits = isinstance(context.form, SetForm) and context.form.detects
-        # The last watermark, and the position of the last one of an earlier time.
+        self._waits = context.form is not None and context.form.detects
+        # The last watermark, and the position of the last watermark with an earlier time.
         self._now, self._before = Watermark(EARLIEST, 0), 0
         self._seen = self._passed = self._most_waiting = 0
         self._is_analyzed = context.options.analyze
@@ -74,7 +70,7 @@ class NegationBase(Declared, HasTimers):
         yield from self._passed_on(below)
 
     def _passed_on(self, below: Iterator[Any]) -> Iterator[Any]:
-        """Yield the matches, of some, that no event can forbid any more; queue the others."""
+        """Yield those of the matches that no event can forbid any more; queue the others."""
         for found in below:
             self._seen += found.shape[1]
             passing = self._pass(found, at_end=False)
@@ -86,7 +82,7 @@ class NegationBase(Declared, HasTimers):
                 yield passing
 
     def advance(self, watermark: Watermark, below: Iterator[Any]) -> Iterator[Any]:
-        """Yield the matches whose window passed without a forbidding event."""
+        """Yield the matches with a past window and without a forbidding event."""
         yield from self._passed_on(below)
         if self._may_end and self._window is not None:
             due = self._timers.released(watermark, inclusive=self._window.inclusive)
@@ -96,8 +92,9 @@ class NegationBase(Declared, HasTimers):
                 yield passing
         bound = bound_of(watermark, self._window)
         if self._waits and bound > EARLIEST:
-            # A match that waits until its window has passed looks back from its end. Where events
-            # are counted that is known once the event beyond it is before the watermark in time.
+            # A match that waits until its window has passed looks back from its end. If events are
+            # counted, the end is certain when the time of the watermark is after the event beyond
+            # the window.
             if watermark.ts > self._now.ts:
                 self._before = self._now.position
             self._now = watermark
@@ -106,11 +103,11 @@ class NegationBase(Declared, HasTimers):
         for index in self._every:
             index.evict(bound)
 
-    def _pass(self, found: Any, *, at_end: bool) -> Any:
+    def _pass(self, bindings: Any, *, at_end: bool) -> Any:
         """The matches that no event forbids, at their end or elsewhere."""
         raise NotImplementedError
 
-    def _due(self, found: Any) -> Numbers:
+    def _due(self, bindings: Any) -> Numbers:
         """The time of detection of each match."""
         raise NotImplementedError
 
@@ -152,23 +149,23 @@ class NegationState(NegationBase):
     def __init__(self, node: Negation, context: Context, opened: OpenSequences) -> None:
         self._indexes = [_Index(negation, node, context) for negation in node.negations]
         self._sequences = opened(node, context)
-        super().__init__(node, context, [*self._indexes, *self._sequences], of_series=False)
+        super().__init__(node, context, [*self._indexes, *self._sequences])
 
-    def _pass(self, found: Sequences, *, at_end: bool) -> Sequences:
+    def _pass(self, sequences: Sequences, *, at_end: bool) -> Sequences:
         """Drop the sequences that an index forbids, at the end or elsewhere."""
-        found, keep = np.ascontiguousarray(found), np.ones(found.shape[1], np.bool_)
+        sequences, keep = np.ascontiguousarray(sequences), np.ones(sequences.shape[1], np.bool_)
         for index in self._indexes:
             if index.is_end == at_end:
-                index.forbid(found, keep)
+                index.forbid(sequences, keep)
         for sequence in self._sequences:
             if sequence.is_end == at_end:
-                sequence.forbid_sequences(found, keep)
-        return found if keep.all() else found[:, keep]
+                sequence.forbid_sequences(sequences, keep)
+        return sequences if keep.all() else sequences[:, keep]
 
-    def _due(self, found: Sequences) -> Numbers:
+    def _due(self, sequences: Sequences) -> Numbers:
         """At ts(e1) + T, saturated."""
         assert self._window is not None
-        first = self._store.numbers("ts")[found[0] & self._store.mask]
+        first = self._store.numbers("ts")[sequences[0] & self._store.mask]
         return detected(first, self._window)
 
     def _analysis(self) -> Counters:

@@ -10,11 +10,11 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.chains import FIELDS, NegativeChains
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
 from sase.engine.operators.contract import Context
-from sase.planning.negatives import NegativeSequence
+from sase.planning.plan.negatives import NegativeSequence
 
 
 def chains_of(sequences: Sequence[NegativeSequence], context: Context) -> NegativeChains:
-    """The chains of some sequences, of one partition, of which nothing is known yet."""
+    """The chains of some sequences, for one partition without events."""
     if not sequences:
         return NO_CHAINS
     steps: list[tuple[int, bool, int]] = []

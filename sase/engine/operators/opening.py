@@ -13,14 +13,22 @@ from sase.engine.operators.contract import Context, OperatorState
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.taken_matches import TakenMatches
 from sase.engine.operators.transformation import TransformationState
-from sase.planning import nodes
 from sase.planning.physical import operators as plan
 from sase.planning.physical import runs
 from sase.planning.physical.operators import OperatorPlan, PhysicalOperator, Search
-from sase.planning.physical.runs import Pruning
+from sase.planning.physical.run_algorithm import PrunedRuns, Pruning, RunAlgorithm
+from sase.planning.plan import nodes
 
-# By node the module and the class, which is imported with the first such node, for its kernels. Of
-# a scan it is that of what keeps events, of an output that of what checks matches of series.
+# A run operator has a store, which keeps runs, and a sink, which makes matches of them. A match
+# graph has its edges. A walk may have joined events.
+RUNS, SERIES = "kleene.run_operator:RunOperator", " kleene.run_operator:SeriesSink"
+NODES = RUNS + " kleene.run_operator:NodeStore"
+STRETCHES = RUNS + " kleene.stretch_store:StretchStore"
+WALK = "kleene.walk_back_evaluation:WalkBackEvaluationState"
+GRAPH = "kleene.match_set_evaluation:MatchSetEvaluationState"
+# For each node the module and the class, then those of its parts. A class is imported with the
+# first such node, because of its kernels. The class of a scan keeps events. The class of an output
+# checks matches of series.
 OPENERS: Mapping[type, str] = {
     plan.MatchWindows: "match_window:MatchWindowState",
     plan.StackScan: "active_stacks:ActiveStacks",
@@ -28,8 +36,8 @@ OPENERS: Mapping[type, str] = {
     plan.RuntimeStackScan: "baselines.nfa_stack:NfaStack",
     plan.LeafScan: "join_tree:JoinTree",
     nodes.SequenceConstruction: "sequence_construction:SequenceConstructionState",
-    nodes.Selection: "selection:SelectionState",
-    nodes.Window: "selection:WindowState",
+    nodes.Selection: "conditions:SelectionState",
+    nodes.Window: "conditions:WindowState",
     plan.SequenceAbsences: "negation:NegationState",
     plan.SeriesAbsences: "kleene.series_negation:SeriesNegationState",
     plan.GroupAbsences: "groups.checks:GroupNegationState",
@@ -42,34 +50,41 @@ OPENERS: Mapping[type, str] = {
     plan.GroupOutput: "groups.checks:GroupCheck",
     plan.CandidateOutput: "imprecise.checks:CandidateCheck",
     runs.SetJoins: "sets.tree_evaluation:SetTreeEvaluationState",
-    runs.MatchGraph: "kleene.match_set_evaluation:MatchSetEvaluationState",
-    runs.GroupGraph: "groups.match_set_evaluation:GroupMatchSetState",
-    runs.SetLines: "sets.line_evaluation:SetLineEvaluationState",
-    runs.SetRuns: "sets.evaluation:SetEvaluationState",
-    runs.GroupRuns: "groups.evaluation:GroupEvaluationState",
+    runs.MatchGraph: GRAPH + " kleene.match_set_evaluation:GraphEdges",
+    runs.ExpandedGraph: GRAPH + " kleene.match_set_evaluation:ListedEdges",
+    runs.GroupGraph: GRAPH + " groups.graph_edges:GroupEdges",
+    runs.SetLines: RUNS + " sets.row_store:RowStore sets.run_sinks:RowSink",
+    runs.SetRuns: NODES + " sets.run_sinks:SetSink",
+    runs.GroupRuns: NODES + " groups.run_sinks:GroupSink",
     runs.IntervalWalk: "imprecise.interval_evaluation:IntervalEvaluationState",
-    runs.PostponedWalk: "kleene.walk_back_evaluation:WalkBackEvaluationState",
-    runs.SeriesJoins: "kleene.tree_evaluation:SeriesTreeEvaluationState",
-    runs.CountedRuns: "kleene.history_counting:HistoryCountingState",
-    runs.MergedRuns: "kleene.merged_evaluation:MergedEvaluationState",
-    runs.VersionedRuns: "baselines.versioned:VersionedState",
-    runs.Backtracking: "baselines.backtracking:BacktrackingState",
-    runs.Rereading: "baselines.backtracking:RereadingState",
-    runs.RunsInStretches: "kleene.stretch_evaluation:StretchEvaluationState",
-    runs.RunsInLines: "kleene.line_evaluation:LineEvaluationState",
-    runs.Prefixes: "kleene.run_evaluation:RunEvaluationState",
+    runs.PostponedWalk: WALK,
+    runs.SeriesJoins: WALK + " kleene.joined_events:JoinedEvents",
+    runs.CountedRuns: RUNS + " kleene.counted_store:CountedStore" + SERIES,
+    runs.MergedRuns: RUNS + " kleene.merged_store:MergedStore" + SERIES,
+    runs.VersionedRuns: RUNS + " baselines.versioned_store:VersionedStore" + SERIES,
+    runs.Backtracking: RUNS + " baselines.backtracking_store:BacktrackingStore" + SERIES,
+    runs.Rereading: RUNS + " baselines.backtracking_store:RereadingStore" + SERIES,
+    runs.RunsInStretches: STRETCHES + " kleene.stretch_store:StretchSink",
+    runs.RunsInLines: RUNS + " kleene.line_store:LineStore kleene.line_store:LineSink",
+    runs.Prefixes: NODES + SERIES,
 }
 
 
 def opener(node: object) -> Any:
-    """The class of a node."""
-    return _class_at(OPENERS[type(node)])
+    """Return the class of a node."""
+    return classes_at(OPENERS[type(node)])[0]
+
+
+def parts(node: object) -> list[Any]:
+    """Return the classes of the parts of a node's operator."""
+    return classes_at(OPENERS[type(node)])[1:]
 
 
 @cache
-def _class_at(path: str) -> Any:
-    module, name = path.split(":")
-    return getattr(import_module(f"sase.engine.operators.{module}"), name)
+def classes_at(paths: str) -> list[Any]:
+    """Return the named classes."""
+    named = (path.split(":") for path in paths.split())
+    return [getattr(import_module(f"sase.engine.operators.{m}"), name) for m, name in named]
 
 
 def open_operators(chosen: OperatorPlan, context: Context) -> list[OperatorState]:
@@ -82,9 +97,9 @@ def open_operators(chosen: OperatorPlan, context: Context) -> list[OperatorState
 
 
 def _taken_matches(chosen: OperatorPlan, context: Context) -> TakenMatches | None:
-    """What ends runs, where those of matches are pruned that overlap."""
+    """Return the taken matches, which end runs, if overlapping matches are pruned."""
     for node in chosen.operators:
-        if isinstance(node, runs.PrunedRuns) and node.pruning is not Pruning.NONE:
+        if isinstance(node, PrunedRuns) and node.pruning is not Pruning.NONE:
             is_told = node.pruning is Pruning.FIRST_TOLD
             return TakenMatches(context, node.runs.partitions, are_told=is_told)
     return None
@@ -114,21 +129,22 @@ def _opened(
         case plan.SequenceOutput():
             check = opener(node) if type(node) in OPENERS else None
             opened = TransformationState(node.transformation, context, taken, check)
-        case runs.PrunedRuns():
-            opened = opener(node)(node.runs, context, taken, **_more(node, runs.PrunedRuns))
-        case runs.RunAlgorithm():
-            opened = opener(node)(node.runs, context)
+        case PrunedRuns():
+            more = _more(node, PrunedRuns)
+            opened = opener(node)(node.runs, context, *parts(node), taken=taken, **more)
+        case RunAlgorithm():
+            opened = opener(node)(node.runs, context, *parts(node))
         case _:
             opened = opener(node)(node, context)
     return opened
 
 
 def _searches(searches: Sequence[Search], negation: nodes.Negation, context: Context) -> list[Any]:
-    """What forbids by matches of negative sequences."""
+    """Return the searches that forbid by matches of negative sequences."""
     return [opener(each)(each.sequence, negation, context) for each in searches]
 
 
 def _more(node: Any, base: Any) -> dict[str, Any]:
-    """The fields of a node beyond those of a base."""
+    """Return the fields of a node beyond those of a base."""
     names = [each.name for each in fields(node)[len(fields(base)) :]]
     return {name: getattr(node, name) for name in names}

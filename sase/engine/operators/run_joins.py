@@ -1,4 +1,4 @@
-"""(Tree) The buffers of components and of joins that evaluations of runs have, and their rounds."""
+"""The buffers of components and joins for run evaluations, and their rounds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from sase.binding.bound import BoundComponent, BoundWindow, Condition, Conjunct
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.expressions.checks import Checks
-from sase.engine.kernels.scan.conjunctions import conjoin, conjoin_checked, conjoin_counted
 from sase.engine.kernels.scan.joins import (
     AT,
     COUNT,
@@ -21,6 +20,9 @@ from sase.engine.kernels.scan.joins import (
     TAIL,
     TRIED,
     Join,
+    conjoin,
+    conjoin_checked,
+    conjoin_counted,
     fill,
     join_checked,
     join_counted,
@@ -28,21 +30,21 @@ from sase.engine.kernels.scan.joins import (
 )
 from sase.engine.kernels.scan.stacks import Arrivals
 from sase.engine.kernels.sentinels import EARLIEST, NOTHING
+from sase.engine.operators.conditions import ResidualFilter
 from sase.engine.operators.contract import Context, Counters, span_of
 from sase.engine.operators.join_tree import ROUND, JoinBuffer
-from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.snapshots.layout import SAME, Array, Each, Own
 from sase.engine.snapshots.saved_state import MOST_COUNTED
-from sase.planning.trees import JoinPart, part_of, parts_of
+from sase.planning.plan.trees import JoinPart, part_of, parts_of
 
 
 class RunJoins:
-    """A buffer of each component and of each join: every round joins what is new in them.
+    """A buffer of each component and of each join: every round joins the new records.
 
     The components are those of the `context`. Joins of two members of a set are conjunctions.
     """
 
-    # The members of the state of who has the joins.
+    # The members of the state of the operator that has the joins.
     layout = dict(
         buffers=Each(Own(), path=None),
         tried=Array(SAME, SAME, low=0, high=MOST_COUNTED, path=None),
@@ -90,7 +92,7 @@ class RunJoins:
             buffer.widen(max(keys, 1))
 
     def _fill(self, arrivals: Arrivals) -> None:
-        """Have events come into the leaves of their components."""
+        """Add events to the leaves of their components."""
         for level, leaf in enumerate(self._leaves):
             leaf.make_room(
                 int(np.count_nonzero(arrivals.states & (1 << level))), self._context.check
@@ -98,7 +100,7 @@ class RunJoins:
             fill(arrivals, level, None, leaf.buffer)
 
     def _join(self, number: int, part: JoinPart) -> None:
-        """Join all that is new below a join."""
+        """Join all new records below a join."""
         checking = self._checking
         checks: Checks | None = None if checking.is_empty else checking.checks()
         out = self._buffers[part.low, part.high]
@@ -130,12 +132,12 @@ class RunJoins:
         return rows
 
     def evict(self, bound: int) -> None:
-        """Give up what ends before a bound."""
+        """Drop the records that end before a bound."""
         for each in self._buffers.values():
             each.evict(bound)
 
     def oldest(self) -> int | None:
-        """The oldest event of any record: what a join made begins with one that its leaf has."""
+        """The oldest event of any record: a joined record begins with an event of its leaf."""
         oldest = [leaf.oldest() for leaf in self._leaves]
         return min((each for each in oldest if each is not None), default=None)
 
@@ -145,7 +147,7 @@ class RunJoins:
         return sum(each.nbytes for each in self._buffers.values())
 
     def counters(self) -> Counters:
-        """Count the records of all joins, those that are kept, and the pairs that were tried."""
+        """Count the records of all joins, the live ones, and the pairs that were tried."""
         return {
             "records": int(self._at[:, PASSED].sum()),
             "alive_records": sum(each.alive for each in self._buffers.values()),
@@ -153,12 +155,12 @@ class RunJoins:
         }
 
     def state(self, keys: int) -> dict[str, Any]:
-        """The members of a state, of buffers with chains of so many keys."""
+        """The members of a state; buffers have chains for this number of keys."""
         self.widen(keys)
         return {"buffers": [*self._buffers.values()], "tried": self._at[:, TRIED:]}
 
     def take(self, tried: Numbers) -> None:
-        """Go on with buffers that are restored; between pushes no round is under way."""
+        """Continue with restored buffers; between pushes no round is under way."""
         self._at[:, TRIED:] = tried
         for part, is_set in zip(self._parts, self._conjoins, strict=True):
             if is_set:
@@ -169,7 +171,7 @@ class RunJoins:
 def by_join(
     conjuncts: Sequence[Conjunct], components: Sequence[BoundComponent], joins: Sequence[int]
 ) -> list[list[Condition]]:
-    """The conditions by the first join that binds all of their events, by the last if on none."""
+    """The conditions by the first join that binds all of their events; without events the last."""
     found: list[list[Condition]] = [[] for _ in joins]
     for conjunct in conjuncts:
         is_of_events = bool(conjunct.references)

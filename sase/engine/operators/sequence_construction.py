@@ -1,4 +1,8 @@
-"""(SC←) Sequence construction: walk back from each final event, and build every sequence."""
+"""(SC←) Sequence construction: build sequences by walks back through the stacks.
+
+A walk begins at each event of the last component. Later operators check the conditions that are
+left, so not every sequence is a match.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,12 @@ from sase.binding.bound import Condition
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.result_memory import ResultMemory
 from sase.engine.kernels.expressions.checks import Checks, Tally
+from sase.engine.operators.conditions import ResidualFilter
 from sase.engine.operators.contract import Context, Counters, Sequences
-from sase.engine.operators.residual_filter import ResidualFilter
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.snapshots.layout import Count, Declared
-from sase.planning.nodes import SequenceConstruction
-from sase.planning.trees import part_of
+from sase.planning.plan.nodes import SequenceConstruction
+from sase.planning.plan.trees import part_of
 
 
 class SequenceConstructionState(Declared):
@@ -59,7 +63,7 @@ class SequenceConstructionState(Declared):
             written = None
 
     def _walked(self, checks: Checks | None, tally: Tally | None) -> int:
-        """Write sequences until there is no more, or no room; how many are written."""
+        """Write sequences until there are no more, or no room; return how many are written."""
         stacks, room = self._scan.stacks, self.room.shape[1]
         written = stacks.walk(checks, tally, self.room, 0)
         self._check(0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from sase.binding.bound import Condition
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.operators.active_stacks import ActiveStacks
+from sase.engine.operators.conditions import ScanFilter
 from sase.engine.operators.contract import (
     Context,
     Counters,
@@ -16,15 +17,14 @@ from sase.engine.operators.contract import (
     measures_of,
     span_of,
 )
-from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.snapshots.layout import Count, Declared, Own
-from sase.planning.nodes import SequenceConstruction, SequenceScan
+from sase.planning.plan.nodes import SequenceConstruction, SequenceScan
 
 if TYPE_CHECKING:
     from sase.engine.operators.baselines.nfa_stack import NfaStack
     from sase.engine.operators.join_tree import JoinTree
 
-# Where instances are pushed, and construction walks.
+# The classes that instances are pushed to, and that construction walks through.
 StackArrays: TypeAlias = "ActiveStacks | NfaStack | JoinTree"
 
 
@@ -43,7 +43,7 @@ class SequenceScanState(Declared):
         self.node, self._window = node, node.window
         # Either window, since they are the same one.
         self.measured, self.span = node.window or above.window, span_of(node.window)
-        # Of positive components match windows have decided them.
+        # Match windows have decided the conditions on positive components.
         positive = () if node.input is not None else conditions_of_scan(node, above, context)
         self._conditions = ScanFilter(context, (*positive, *_negative(above, context)))
         self.stacks = keep()
@@ -64,12 +64,12 @@ class SequenceScanState(Declared):
         self._seen += admitted
 
     def advance(self, watermark: Watermark, below: Iterator[Sequences]) -> Iterator[Sequences]:
-        """Mark the instances as evictable that no event to come reaches within the window."""
+        """Mark the instances as evictable that no later event reaches within the window."""
         self.evict(watermark.ts, watermark.position)
         return iter(())
 
     def evict(self, time: int, position: int) -> None:
-        """The same from a time and a position on."""
+        """Mark instances as evictable, for events from this time and position on."""
         if self._window is not None:
             self.stacks.evict(bound_within(time, position, self._window.kind, self.span))
 

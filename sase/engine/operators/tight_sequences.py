@@ -20,11 +20,11 @@ from sase.engine.kernels.scan.tight_index import (
 from sase.engine.kernels.sentinels import EARLIEST
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context, Sequences
-from sase.engine.operators.negative_lists import NegativeLists
+from sase.engine.operators.negative_sequences import NegativeLists
 from sase.engine.snapshots.layout import SAME, Array, Blocks
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.negatives import NegativeSequence
-from sase.planning.nodes import Negation
+from sase.planning.plan.negatives import NegativeSequence
+from sase.planning.plan.nodes import Negation
 
 
 class TightSequences(NegativeLists):
@@ -48,13 +48,13 @@ class TightSequences(NegativeLists):
         self._chains = np.full((1, len(steps), FIELDS), EARLIEST, np.int64)
         self._latest = np.full((1, 2), EARLIEST, np.int64)
         self._starts = np.zeros((2, len(self.arrays.row)), np.int64)
-        # Before a match an event of its window is needed, for its key: by block the last measure
+        # An event of the window before a match is needed, for its key: by block the last measure
         # and the first event.
         self._is_start = node.after is None
         self._blocks: deque[tuple[int, int]] = deque()
 
     def insert(self, block: Block, states: Numbers) -> None:
-        """Lead chains on by the events of a block."""
+        """Extend chains by the events of a block."""
         arrivals = self._arrivals(block, states, len(block))
         keys = len(self.arrays.heads)
         if keys > len(self._latest):
@@ -68,20 +68,20 @@ class TightSequences(NegativeLists):
         )  # fmt: skip
         self.most = max(self.most, self.alive)
 
-    def forbid_sequences(self, found: Sequences, keep: NDArray[np.bool_]) -> None:
-        """Clear `keep` for the sequences in whose gap there is a match of this one."""
+    def forbid_sequences(self, sequences: Sequences, keep: NDArray[np.bool_]) -> None:
+        """Clear `keep` for the sequences with a match of this one in their gap."""
         asked = int(np.count_nonzero(keep))
         mask = self._context.buffer.mask
-        forbid_tightly(self.arrays, self._starts, self.gap, self.stored(), mask, found, keep)
+        forbid_tightly(self.arrays, self._starts, self.gap, self.stored(), mask, sequences, keep)
         self._count(asked, keep)
 
-    def forbid(self, found: Bindings, keep: NDArray[np.bool_], *, at_end: bool) -> None:
-        """The same of matches with series."""
+    def forbid(self, bindings: Bindings, keep: NDArray[np.bool_], *, at_end: bool) -> None:
+        """Clear `keep` for the matches with series and a match of this one in their gap."""
         asked = int(np.count_nonzero(keep))
-        lengths = np.ascontiguousarray(found.lengths)
+        lengths = np.ascontiguousarray(bindings.lengths)
         forbid_matches_tightly(
             self.arrays, self._starts, self.gap, self.stored(), self._context.buffer.mask,
-            found.events, found.ends, lengths, at_end, keep,
+            bindings.events, bindings.ends, lengths, at_end, keep,
         )  # fmt: skip
         self._count(asked, keep)
 
@@ -96,7 +96,7 @@ class TightSequences(NegativeLists):
             self._blocks.popleft()
 
     def oldest(self) -> int | None:
-        """The oldest event in the window of matches to come, if it may lie before them."""
+        """The oldest event in the window of later matches, if it may be before them."""
         return self._blocks[0][1] if self._blocks else None
 
     def _take(self, saved: Saved, values: Any) -> None:

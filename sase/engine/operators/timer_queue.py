@@ -1,4 +1,4 @@
-"""A queue of sequences by time: those of a negated end, whose absence only time can show."""
+"""A queue of sequences by time: with a negated end they wait for the end of the window."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sase.engine.operators.contract import MatchForm, Sequences
 from sase.engine.snapshots.layout import Array, By, Declared
 from sase.engine.snapshots.saved_state import Saved
 
-# Runs from which on they are joined into one, so that each sequence is moved a few times at most.
+# With more runs these are joined to one, so that each sequence is moved only a few times.
 MOST_RUNS = 32
 
 
@@ -48,13 +48,11 @@ class TimerQueue(Declared):
 
     layout = dict(sequences=By("_restored", path=None), due=Array(None, path=None))
 
-    def __init__(
-        self, levels: int, *, of_series: bool = False, form: MatchForm | None = None
-    ) -> None:
-        self._levels, self._of_series, self._form = levels, of_series, form
+    def __init__(self, levels: int, form: MatchForm | None = None) -> None:
+        self._levels, self._form = levels, form
         # The bytes of a sequence and its timer.
         self.width = 8 * (levels + 1)
-        # The first is due first: to look whether any is takes no look at the others.
+        # The run with the first timer is first, so a test for due sequences reads only that run.
         self._runs: SortedKeyList = SortedKeyList(key=lambda run: run.key)
         self._number = 0
 
@@ -84,13 +82,13 @@ class TimerQueue(Declared):
         self._runs.add(run)
 
     def _all(self) -> tuple[Any, NDArray[np.int64]]:
-        """All that waits, in the order of arrival of its runs, and when it is due."""
+        """All waiting sequences, in the order of arrival of their runs, and their times."""
         runs = sorted(self._runs, key=lambda run: run.number)
         due = np.concatenate([np.empty(0, np.int64), *(run.due[run.start :] for run in runs)])
         return self._joined([run.waiting for run in runs]), due
 
     def released(self, watermark: Watermark, *, inclusive: bool) -> Any:
-        """Pop the sequences whose time has come; if `inclusive`, has passed."""
+        """Pop the sequences that are due at the watermark; if `inclusive`, before it."""
         side = "left" if inclusive else "right"
         runs: list[_TimerRun] = []
         while self._runs and (
@@ -112,33 +110,29 @@ class TimerQueue(Declared):
                 self._runs.add(run)
         order = np.argsort(np.concatenate(due), kind="stable")
         released = self._joined(found)[:, order]
-        return released if self._of_series else np.ascontiguousarray(released)
+        return np.ascontiguousarray(released) if self._form is None else released
 
     def _joined(self, parts: list[Any]) -> Any:
         if self._form is not None:
-            return Bindings.joined([self._form.none(), *parts], self._levels)
-        if self._of_series:
-            return Bindings.joined(parts, self._levels)
+            return Bindings.joined(parts or [self._form.none()])
         empty = np.empty((self._levels, 0), np.int64)
         return np.concatenate([empty, *parts], axis=1)
 
     def next_timer(self, *, inclusive: bool) -> int | None:
-        """The time at which the next ones are released."""
+        """The time at which the next sequences are released."""
         return int(self._runs[0].key[0]) + inclusive if self._runs else None
 
     def oldest(self) -> int | None:
-        """An event that is not after any of those that wait."""
+        """An event that is not after any event of a waiting sequence."""
         return min((run.oldest for run in self._runs), default=None)
 
     def _encoded(self) -> dict[str, Any]:
         waiting, due = self._all()
-        return {"sequences": waiting.checkpoint() if self._of_series else waiting, "due": due}
+        return {"sequences": self._form.checkpoint(waiting) if self._form else waiting, "due": due}
 
     def _restored(self, saved: Saved) -> Any:
         if self._form is not None:
             return self._form.restored(saved)
-        if self._of_series:
-            return Bindings.restored(saved, self._levels)
         return saved.events(self._levels, None)
 
     def _take(self, saved: Saved, values: Any) -> None:

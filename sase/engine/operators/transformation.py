@@ -9,22 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.base.limits import SEARCHING, heed
 from sase.binding.bound import Column, Placeholder
-from sase.binding.parts import conjoined
+from sase.binding.conditions.parts import conjoined
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import lower, make_stack
 from sase.engine.kernels.expressions.program import evaluate_values
-from sase.engine.operators.bindings.bindings import Bindings, first_of, last_of
-from sase.engine.operators.bindings.candidates import DETECTED
-from sase.engine.operators.bindings.unions import UnionBindings, likely_of
+from sase.engine.operators.bindings.bindings import (
+    DETECTED,
+    Bindings,
+    first_of,
+    last_of,
+    likely_of,
+)
+from sase.engine.operators.conditions import ConditionFilter
 from sase.engine.operators.contract import Context, Counters, Sequences
-from sase.engine.operators.non_overlap import NonOverlapFilter
-from sase.engine.operators.selection import ConditionFilter
-from sase.engine.operators.taken_matches import TakenMatches
+from sase.engine.operators.taken_matches import NonOverlapFilter, TakenMatches
 from sase.engine.snapshots.layout import Count, Declared, IfThere, Number, Own
-from sase.heed import SEARCHING, heed
-from sase.planning.nodes import Transformation, Union
+from sase.planning.plan.nodes import Transformation, Union
 
 if TYPE_CHECKING:
     from sase.engine.operators.kleene.series_negation import SeriesCheck, SeriesHaving, SeriesValues
@@ -52,13 +55,13 @@ class Results:
 
     @property
     def detected(self) -> Numbers | None:
-        """When each candidate of imprecise time is known, in raw units; None of other results."""
+        """When each candidate of imprecise time is detected, in raw units; None for others."""
         likely = likely_of(self.positions)
         return None if likely is None else likely.times[DETECTED]
 
     @property
     def order(self) -> NDArray[Any]:
-        """By what results of several parts are brought into order, if a key parts their events."""
+        """The key by which results are ordered, if a key partitions their events."""
         detected, last = self.detected, self.last
         if detected is None:
             return last
@@ -96,7 +99,7 @@ class Results:
         first = parts[0].positions
         whole: Numbers | Bindings
         if isinstance(first, Bindings):
-            whole = Bindings.joined([part.bindings for part in parts], first.shape[0])
+            whole = Bindings.joined([part.bindings for part in parts])
         else:
             whole = np.concatenate([part.matrix for part in parts], axis=1)
         values = zip(*(part.values for part in parts), strict=True)
@@ -106,11 +109,11 @@ class Results:
         return int(self.positions.shape[1])
 
     def between(self, start: int, end: int) -> Results:
-        """Those from one place to another."""
+        """The results from one place to another."""
         return self.at(slice(start, end))
 
     def at(self, places: slice | NDArray[np.bool_ | np.int64]) -> Results:
-        """Those at some places."""
+        """The results at some places."""
         positions = self.positions[:, places]
         if not isinstance(positions, Bindings):
             positions = np.ascontiguousarray(positions)
@@ -118,7 +121,7 @@ class Results:
 
 
 class TransformationState(Declared):
-    """A running transformation; of matches of series a `check` decides HAVING and RETURN."""
+    """A running transformation; for matches of series a `check` decides HAVING and RETURN."""
 
     layout = dict(
         out=Count(),
@@ -135,7 +138,7 @@ class TransformationState(Declared):
     ) -> None:
         self._store = context.buffer
         conditions = [] if node.having is None else list(conjoined(node.having))
-        # What several branches return each has computed.
+        # For several branches each has computed RETURN itself.
         of_branches = isinstance(node.input, Union)
         columns = () if of_branches else node.columns or ()
         self._having: ConditionFilter | SeriesHaving | None = None
@@ -211,7 +214,7 @@ class TransformationState(Declared):
                 return
 
     def result(self, sequences: Sequences | Bindings) -> Results:
-        """The results that sequences are."""
+        """Make results of sequences."""
         if isinstance(sequences, Bindings):
             return Results(sequences.mapped(self._positions), self._evaluated(sequences))
         positions = self._positions(sequences)
@@ -221,10 +224,9 @@ class TransformationState(Declared):
 
     def _evaluated(self, sequences: Sequences | Bindings) -> tuple[NDArray[np.int64], ...]:
         """Tags and bits of the columns of RETURN."""
-        if isinstance(sequences, UnionBindings):
-            return sequences.values  # each by its branch
         if isinstance(sequences, Bindings):
-            assert self._values is not None
+            if self._values is None:  # computed by each branch
+                return () if sequences.values is None else tuple(sequences.values)
             return self._values.evaluate(sequences)
         if not self._columns:
             return ()
@@ -242,17 +244,15 @@ class TransformationState(Declared):
         return None if self._non_overlap is None else self._non_overlap.horizon()
 
     def counters(self) -> Counters:
-        """Results, and for ANALYZE what was rejected."""
+        """The number of results, and for ANALYZE the rejections."""
         if not self._is_analyzed:
             return {"out": self._out}
-        whole = {"in": self._out + self._beyond, "rejected": {}}
+        apart = self._non_overlap
+        overlapping = {} if apart is None else {"overlapping": apart.overlapping}
+        turned = {**overlapping, "beyond_limit": self._beyond}
+        whole = {"in": self._out + sum(turned.values()), "rejected": {}}
         taken = whole if self._having is None else self._having.counters()
-        return {
-            "in": taken["in"],
-            "rejected": taken["rejected"],
-            "beyond_limit": self._beyond,
-            "out": self._out,
-        }
+        return {"in": taken["in"], "rejected": taken["rejected"], **turned, "out": self._out}
 
 
 class ReturnedValue:

@@ -1,4 +1,4 @@
-"""Runs that are measured: what operators do, for EXPLAIN ANALYZE, and how long phases take."""
+"""Measured runs: counters of the operators for EXPLAIN ANALYZE, and the times of the phases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sase.engine.results.batch import ResultBatch
 from sase.engine.results.matches import Matches
 from sase.engine.sources import MOST_HELD
 from sase.engine.stopwatch import Stopwatch
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
 
 READING, SEARCH = "Reading", "Search"
 COMPILED = "kernels were compiled in this run, and the times of operators contain that"
@@ -31,11 +31,11 @@ def analyzed(
     guard: RunGuard | None = None,
     held: int = MOST_HELD,
 ) -> tuple[Matches, Report]:
-    """The matches, of which only so many are held as are to be `shown`, and the report of the run.
+    """Return the matches and the report of a run, and hold only the matches to be `shown`.
 
-    `clock` counts forward, as `time.perf_counter_ns` does; one thread searches. With `pushed` the
-    events are a stream, pushed in batches of so many rows. A `guard` ends a run that exceeds its
-    limits; files of more bytes than may be `held` are read during the search.
+    `clock` counts forward, as `time.perf_counter_ns` does. One thread searches. With `pushed` the
+    events are a stream, in batches of `pushed` rows. A `guard` ends a run that exceeds its limits.
+    Files of more than `held` bytes are read during the search.
     """
     counting, before = counted(plan), compilations()
     if pushed is None:
@@ -55,15 +55,15 @@ def analyzed(
 
 
 def counted(plan: EnginePlan) -> EnginePlan:
-    """The plan whose operators count all that ANALYZE shows."""
+    """The plan with operators that count all that ANALYZE shows."""
     return replace(plan, options=replace(plan.options, analyze=True))
 
 
 def timed(run: Callable[[], Matches], clock: Callable[[], int]) -> Matches:
-    """The matches of a run, whose report has what the clock counted in each phase.
+    """The matches of a run; its report has the time of each phase.
 
-    Reading is all up to the search: files, sorting, a sample, the choice of the plan. Events that
-    come in pieces are read by the search.
+    All before the search counts as reading: files, sorting, a sample and the choice of the plan.
+    Events that come in pieces are read by the search.
     """
     begin = clock()
     matches = run()

@@ -1,4 +1,4 @@
-"""Run a plan over events that are all there: held in memory, or files that are read in pieces."""
+"""Run a plan over complete events: held in memory, or in files that are read in pieces."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.engine.columns import Events, opened
-from sase.engine.columns.input import Input, Inputs, as_batch
-from sase.engine.columns.quarantine import joined
-from sase.engine.columns.resolve import resolve
+from sase.engine.columns.arrow.input import Input, Inputs, as_batch
+from sase.engine.columns.decode.quarantine import joined
+from sase.engine.columns.decode.resolve import resolve
 from sase.engine.pipeline.fused.open import open_pipeline
-from sase.engine.pipeline.key_partitions import search_by_key
 from sase.engine.pipeline.limits import RunGuard, check_of, memory_check_of, working
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.pipeline.time_slices import search_in_threads, slices_of, threads_that_pay
+from sase.engine.pipeline.threads import (
+    search_by_key,
+    search_in_threads,
+    slices_of,
+    threads_that_pay,
+)
 from sase.engine.report import Report
 from sase.engine.resources import Check
 from sase.engine.results.batch import ResultBatch
@@ -32,9 +36,9 @@ from sase.engine.sources.formats.base import PruningPredicate
 from sase.engine.sources.open import fit_types, nearly_numbers
 from sase.engine.sources.salvage import salvaged
 from sase.errors import DataError, PlanError
-from sase.planning.left_out import branches_left_out, left_out_text
-from sase.planning.plan import EnginePlan, Reads
-from sase.planning.traversal import attributes_read
+from sase.planning.branches import branches_left_out, left_out_text
+from sase.planning.engine_plan import EnginePlan, Reads
+from sase.planning.plan.traversal import attributes_read
 
 Watch: TypeAlias = Callable[[int], object]
 Ticks: TypeAlias = Callable[[], int]
@@ -51,7 +55,7 @@ SORTED = "the events were not sorted, and were sorted on disk"
 
 @dataclass(frozen=True, eq=False)
 class Overseen:
-    """What a run tells of its progress, reads the time from, and is ended by."""
+    """Progress callback, clock and guard of a run."""
 
     watch: Watch
     clock: Ticks | None = None
@@ -59,7 +63,7 @@ class Overseen:
 
     @classmethod
     def by(cls, guard: RunGuard | None, watch: Watch, clock: Ticks | None) -> Overseen:
-        """The same for a run that a guard may end, which is told of the progress, too."""
+        """Make one; the guard of a run also learns the progress."""
         if guard is None:
             return cls(watch, clock)
 
@@ -71,16 +75,16 @@ class Overseen:
 
     @property
     def check(self) -> Check:
-        """What is called between the pieces of the run."""
+        """The check to call between the pieces of the run."""
         return check_of(self.guard)
 
     @property
     def memory_check(self) -> Check | None:
-        """What is called while results are made."""
+        """The check to call while results are made."""
         return memory_check_of(self.guard)
 
     def limited(self, search: MatchSearch) -> MatchSearch:
-        """A search of which the time counts that it works, after what was spent before."""
+        """A search with a time limit; earlier work, such as reading, counts too."""
         guard = self.guard
         if guard is None:
             return search
@@ -95,7 +99,7 @@ class Overseen:
 
 @dataclass(frozen=True, eq=False)
 class RowsInMemory:
-    """Rows in memory. What one plan of a query has `loaded` of them any plan of it can search."""
+    """Rows in memory. Events `loaded` for one plan of a query serve any plan of that query."""
 
     inputs: Inputs
     notes: tuple[str, ...] = ()
@@ -103,7 +107,7 @@ class RowsInMemory:
     warnings: tuple[str, ...] = ()
 
     def told(self, report: Report, *notes: str) -> Report:
-        """A report with what there was to say before the search."""
+        """Add to a report the notes and warnings of before the search."""
         if not (self.notes or notes or self.warnings):
             return report
         warnings = (*self.warnings, *report.warnings)
@@ -127,10 +131,10 @@ def run(
     clock: Ticks | None = None,
     guard: RunGuard | None = None,
 ) -> Matches:
-    """Read events at once, and give the matches, which are searched for when they are asked for.
+    """Read events at once, and return the matches, which are found when they are read.
 
-    Files that take more than so many bytes to be `held` are read during the search. `watch` is
-    told, now and then, how many rows have been searched. One thread reads a `clock`. A `guard` ends
+    Files that take more than `held` bytes are read during the search. `watch` is called now and
+    then with the number of searched rows. Only a run in one thread reads a `clock`. A `guard` ends
     a run that exceeds its limits.
     """
     with working(guard):
@@ -139,7 +143,7 @@ def run(
 
 
 def most_held(guard: RunGuard | None) -> int:
-    """The bytes of files that a run holds: of a guarded one a quarter of what it may take."""
+    """The bytes of files that a run holds: a quarter of its memory limit if it has one."""
     memory = None if guard is None else guard.limits.memory
     return MOST_HELD if memory is None else min(MOST_HELD, memory // 4)
 
@@ -147,7 +151,7 @@ def most_held(guard: RunGuard | None) -> int:
 def read(
     plan: EnginePlan, events: object, most: int = MOST_HELD, guard: RunGuard | None = None
 ) -> RowsInMemory | Files:
-    """Open events, and read those that are not files of more bytes than may be held."""
+    """Open events, and read them unless they are files that take more than `most` bytes."""
     if is_path(events):
         events = _opened(plan, events, most, guard)
     if not isinstance(events, Files):
@@ -169,8 +173,8 @@ def searched(
     clock: Ticks | None = None,
     guard: RunGuard | None = None,
 ) -> Matches:
-    """The matches in what was read for a plan of the same query."""
-    assert clock is None or threads == 1, "what several threads take side by side is no sum"
+    """The matches in rows that were read for a plan of the same query."""
+    assert clock is None or threads == 1, "the times of several threads have no sum"
     if threads is not None and threads < 1:
         raise PlanError(f"threads={threads}: a run takes at least one thread")
     if guard is not None:
@@ -181,14 +185,14 @@ def searched(
             in_memory = _in_memory(plan, rows, threads, overseen)
         return Matches(overseen.limited(in_memory), most=most, check=overseen.memory_check)
     files, names = rows, _columns(plan, rows)
-    # Within the lateness that was stated the matcher itself brings rows into order.
+    # Within the stated lateness the matcher itself brings rows into order.
     is_ordered = bool(plan.lateness) or is_sorted(files, plan.schema)
     pieces = pieces_as_read if is_ordered else pieces_sorted
     notes = {PIECES: threads not in (None, 1), SORTED: not is_ordered}
 
     def search() -> Generator[ResultBatch, None, Report]:
         advised = nullcontext() if is_ordered else naming_least(files, names)
-        # What is read may have files of its own.
+        # The pieces may have temporary files of their own.
         with advised, closing(pieces(files, names, plan)) as read:
             report = yield from _in_pieces(plan, files, names, overseen, read)
         warnings = (*text_warnings(plan, files), *report.warnings)
@@ -200,12 +204,12 @@ def searched(
 
 
 def text_warnings(plan: EnginePlan, files: Files) -> tuple[str, ...]:
-    """What to tell of columns that a plan compares as text, and that are nearly numbers."""
+    """Warnings of columns that a plan compares as text, but that hold nearly only numbers."""
     return nearly_numbers(files, compared_columns(plan))
 
 
 def compared_columns(plan: EnginePlan) -> set[str]:
-    """The columns that a plan compares, whatever results show."""
+    """The columns that a plan compares, whether or not results show them."""
     compared = set(attributes_read(replace(plan.returned, columns=None), plan.definitions))
     return compared - {plan.schema.type, plan.schema.time}
 
@@ -217,7 +221,7 @@ def _held_tables(plan: Reads, events: object) -> RowsInMemory:
 def _opened(
     plan: EnginePlan, path: str | os.PathLike[str], most: int, guard: RunGuard | None
 ) -> Files:
-    """Files with the types that the columns of a plan have in them, for which it was compiled."""
+    """Open files with the column types for which the plan was compiled."""
     judges = plan.on_bad_row == "quarantine"
     files = open_files(path, plan.schema.time, judges=judges, **plan.reading)
     files.between = check_of(guard)
@@ -227,23 +231,23 @@ def _opened(
 
 
 def held(
-    plan: EnginePlan, events: object, most: int = MOST_HELD, guard: RunGuard | None = None
+    plan: EnginePlan, events: object, guard: RunGuard | None = None
 ) -> tuple[RowsInMemory, Events] | None:
-    """Load events of any kind; None of files of more bytes than may be held."""
-    rows = read(plan, events, most, guard)
+    """Load events of any kind; None for files that take more bytes than may be held."""
+    rows = read(plan, events, most_held(guard), guard)
     return rows.load(plan) if isinstance(rows, RowsInMemory) else None
 
 
 def is_too_large(plan: EnginePlan, events: object, most: int | None = None) -> bool:
-    """Whether events are files that go by in pieces, and are not searched at once."""
+    """Whether events are files that are read in pieces during the search."""
     most = MOST_HELD if most is None else most
     return isinstance(events, Files) and events.weight(_columns(plan, events)) > most
 
 
 def read_whole(plan: Reads, files: Files, names: list[str]) -> RowsInMemory:
-    """Some columns of files; with a quarantine for bad rows, row by row if Arrow cannot read them.
+    """Read some columns of files; with a quarantine, row by row if Arrow cannot read them.
 
-    Columns that the plan does not name make no row bad either.
+    Only columns that the plan names can make a row bad.
     """
     try:
         table, parts = files.table(names, plan.named, _wanted(plan))
@@ -259,7 +263,7 @@ def read_whole(plan: Reads, files: Files, names: list[str]) -> RowsInMemory:
 
 
 def _wanted(plan: Reads) -> PruningPredicate | None:
-    """What must be read; all if each event counts."""
+    """A predicate of the rows to read; None if each event counts."""
     if plan.schema.type is None or plan.types_wanted is None:
         return None
     return PruningPredicate(plan.types_wanted, plan.schema.type, plan.named)
@@ -274,7 +278,7 @@ def _not_read(files: Files, read: int) -> tuple[str, ...]:
 def _in_memory(
     plan: EnginePlan, rows: RowsInMemory, threads: int | None, overseen: Overseen
 ) -> MatchSearch:
-    """The search of rows that are held, which are loaded at once."""
+    """The search of rows that are held; they are loaded at once."""
     watch = overseen.watch
 
     def fresh_one() -> Pipeline:
@@ -310,12 +314,12 @@ def _in_memory(
     return search
 
 
-# Some rows, and their numbers where they do not come as in the input.
+# Some rows, with their numbers if these are not consecutive.
 NumberedRows: TypeAlias = tuple[Inputs, NDArray[np.int64] | None]
 
 
 def batches_in(rows: RowsInMemory | Files, plan: EnginePlan, size: int) -> Iterator[object]:
-    """Events as a stream has them: in batches of so many rows, in the order of the input."""
+    """Cut events into the batches of a stream, of `size` rows, in the order of the input."""
     if isinstance(rows, Files):
         for _, table in rows.batches(_columns(plan, rows), plan.named):
             yield from table.to_batches(size)
@@ -329,7 +333,7 @@ def batches_in(rows: RowsInMemory | Files, plan: EnginePlan, size: int) -> Itera
 
 
 def push_all(matcher: Matcher, batches: Iterator[object], overseen: Overseen) -> Matches:
-    """The matches of a stream, which is pushed as they are asked for."""
+    """The matches of a stream; a batch is pushed when its matches are read."""
 
     def search() -> Generator[ResultBatch, None, Report]:
         for batch in batches:
@@ -348,7 +352,7 @@ def _in_pieces(
     overseen: Overseen,
     pieces: Iterator[NumberedRows],
 ) -> Generator[ResultBatch, None, Report]:
-    """The search of files that are read, or sorted on disk, meanwhile."""
+    """Search files while they are read, or sorted on disk."""
     matcher = Matcher(plan, watch=overseen.watch, clock=overseen.clock, check=overseen.check)
     aside = list[pa.Table]()
     yield from matcher.push(files.empty(names, plan.named)).parts
@@ -366,7 +370,7 @@ def _in_pieces(
 
 
 def _pushed(matcher: Matcher, inputs: Inputs, rows: NDArray[np.int64]) -> Matches:
-    """What a push finds; an error has the number that its row has in the input."""
+    """Push rows and return the matches; an error has the row number in the input."""
     try:
         return matcher.push_numbered(inputs, rows)
     except DataError as problem:
@@ -378,19 +382,19 @@ def _pushed(matcher: Matcher, inputs: Inputs, rows: NDArray[np.int64]) -> Matche
 
 
 def pieces_as_read(files: Files, names: list[str], plan: Reads) -> Generator[NumberedRows]:
-    """Some columns of files in pieces that know where they come from."""
+    """Read some columns of files in pieces, with row numbers."""
     for part, table in files.batches(names, plan.named):
         yield Inputs((Input(table, files=(part,)),)), None
 
 
 def pieces_sorted(files: Files, names: list[str], plan: Reads) -> Generator[NumberedRows]:
-    """Some columns of files in stream order."""
+    """Read some columns of files in pieces in stream order."""
     for table, rows in in_order(files, names, plan):
         yield Inputs((Input(table),)), rows
 
 
 def _columns(plan: EnginePlan, files: Files) -> list[str]:
-    """The columns that are read: those that the plan names, or all where results show them."""
+    """The columns to read: those that the plan names, or all where results show them."""
     resolve(opened(files.schema), plan.schema, plan.attributes)
     if plan.scan.columns is None:
         return list(files.schema.names)

@@ -1,40 +1,99 @@
-"""(De)serialise the whole state of a pipeline.
-
-The operators are opened anew from the plan, which is not in the bytes; what they and all around
-them had learnt is put back. Nothing in the bytes is run: see `codec`.
-"""
+"""Save and restore the whole state of a pipeline, and check the positions of live events."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from sase.base.signature import signature, verify
+from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.blocks.shared_conditions import ConditionsOf
+from sase.engine.columns.decode.resolve import expected_of_type
+from sase.engine.expressions.layout import tag_of
+from sase.engine.kernels.expressions.operations import EXACT
 from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.limits import RunGuard, check_of, watch_of
-from sase.engine.pipeline.live_events import live_events
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.pipeline.stream_state import StreamState
 from sase.engine.resources import Check
 from sase.engine.results.row_history import restored as history_restored
 from sase.engine.snapshots import codec
-from sase.engine.snapshots.migrations import FORMAT, migrated, release
-from sase.engine.snapshots.saved_state import Saved
+from sase.engine.snapshots.codec import FORMAT, migrated, release
+from sase.engine.snapshots.saved_state import LiveEvents, Saved
 from sase.errors import DataError, SaseError, SchemaError, SnapshotError
-from sase.planning.plan import EnginePlan
-from sase.signature import signature, verify
+from sase.planning.engine_plan import EnginePlan
 
-# In front of a signature, and of what is signed.
+# ---------------------------------------------------------------- live events
+
+# The greatest possible tag: that of 18 digits.
+_MOST_EXACT = EXACT + 18
+
+
+def live_events(pipeline: Pipeline, first: int, end: int, *, is_done: bool) -> LiveEvents:
+    """The live events at positions `first` to `end` of a pipeline with restored dictionaries."""
+    types = pipeline.types
+    kinds = _kinds(pipeline)
+    tags: dict[str, int] = {}
+    texts: dict[str, frozenset[int | None]] = {}
+    for (type_name, name), kind in kinds.items():
+        tags[name] = max(tags.get(name, 0), _greatest_tag(pipeline, type_name, name, kind))
+        if kind.kind is Kind.STRING:
+            code = None if type_name is None else types.codes.get(type_name, types.unknown_type)
+            texts[name] = texts.get(name, frozenset()) | {code}
+    return LiveEvents(
+        first,
+        end,
+        pipeline.at.events,
+        is_done,
+        tags,
+        texts,
+        len(pipeline.dictionary.texts.texts),
+        pipeline.dictionary.sizes,
+        types.unknown_type,
+    )
+
+
+def _kinds(pipeline: Pipeline) -> dict[tuple[str | None, str], DataType]:
+    """The type in which each column was read: that of the schema where it is exact."""
+    schema = pipeline.plan.schema
+    return {
+        (type_name, name): _read_as(expected_of_type(schema, type_name, name), came)
+        for (type_name, name), came in pipeline.loader.known.items()
+    }
+
+
+def _greatest_tag(pipeline: Pipeline, type_name: str | None, name: str, kind: DataType) -> int:
+    """The greatest tag of values; an open column of floats may have decimals, too."""
+    is_open = expected_of_type(pipeline.plan.schema, type_name, name) == UNKNOWN
+    if is_open and kind.kind is Kind.FLOAT:
+        return _MOST_EXACT
+    return min(tag_of(kind), _MOST_EXACT)
+
+
+def _read_as(expected: DataType, came: DataType) -> DataType:
+    is_vague = expected.resolution is None and expected.scale is None
+    if expected == UNKNOWN or (is_vague and expected.kind is came.kind):
+        return came
+    return expected
+
+
+# ---------------------------------------------------------------- checkpoint
+
+# The operators are opened anew from the plan, which is not in the bytes. Then the saved states of
+# the operators, dictionaries, buffers and warnings are put back. Nothing in the bytes is executed:
+# see `codec`.
+
+# Before a signature, and before the signed bytes.
 _SIGNED, _SIGNATURE = b"SASE signed\n", 32
 
 
 def checkpoint(pipeline: Pipeline, key: bytes | None = None) -> bytes:
-    """The state of a pipeline between two pushes; signed with a key."""
+    """Serialize the state of a pipeline between two pushes; with a key it is signed."""
     return signed(codec.to_bytes(_saved(pipeline)), key)
 
 
 def signed(data: bytes, key: bytes | None) -> bytes:
-    """A snapshot with its signature, if there is a key."""
+    """Add a signature to a snapshot, if there is a key."""
     return data if key is None else _SIGNED + signature(data, key, SnapshotError) + data
 
 
@@ -51,7 +110,7 @@ def _saved(pipeline: Pipeline) -> dict[str, Any]:
             "this matcher was opened for events that are all there is: open one for a stream, with"
             "  plan.open()  , to take snapshots of it"
         )
-    # Less is left to save then; what comes out is the same.
+    # Eviction makes the saved state smaller; the results are the same.
     pipeline.evict()
     pipeline.recycle_texts()
     return {
@@ -83,9 +142,9 @@ def restored(
     conditions: ConditionsOf | None = None,
     check: Check | None = None,
 ) -> Pipeline:
-    """A pipeline that goes on from a state of one of the same plan, signed with a key if given.
+    """Restore a pipeline from a state of the same plan, signed with a key if one is given.
 
-    What it shares with others, such as the texts of keys, is restored before.
+    Parts that it shares with other pipelines, such as the texts of keys, are restored before.
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SnapshotError(f"a snapshot is bytes, and this is of type {type(data).__name__}")
@@ -116,11 +175,12 @@ def restored(
 def passed_on(
     pipeline: Pipeline, plan: EnginePlan, key_texts: SharedTexts, conditions: ConditionsOf
 ) -> Pipeline:
-    """A pipeline of another plan that goes on where one of a stream is.
+    """Make a pipeline of another plan that continues where a pipeline of a stream is.
 
-    It may have another window, other types of last events, ask less of these, and return the same
-    in another order. Of what came before it knows what the window of then had need of. Types that
-    the schema does not list, whose codes differ from plan to plan, all have the same attributes.
+    The new plan may have another window, other types of last events, fewer conditions on these, and
+    another order of results. It knows only the earlier events that the old window needed. The codes
+    of types outside the schema differ from plan to plan, so all of these types have the same
+    attributes.
     """
     shared: dict[str, Any] = {"key_texts": key_texts, "conditions": conditions}
     found = open_pipeline(plan, streaming=True, check=pipeline.check, **shared)
@@ -130,7 +190,7 @@ def passed_on(
 
 
 def verified(data: bytes, key: bytes | None) -> bytes:
-    """A snapshot without its signature, which must be by a key if one is given."""
+    """Check the signature of a snapshot, by a key if one is given, and remove it."""
     found, start = None, 0
     if data.startswith(_SIGNED):
         start = len(_SIGNED) + _SIGNATURE
@@ -141,7 +201,7 @@ def verified(data: bytes, key: bytes | None) -> bytes:
 
 
 def _fill(pipeline: Pipeline, saved: Saved) -> None:
-    # Codes first: all other states are in terms of them, and rows are loaded again with them.
+    # Codes first: all other states contain codes, and rows are loaded again with them.
     pipeline.loader.restore(saved.part("loader"))
     pipeline.shape = pipeline.shape.with_types(pipeline.loader.known)
     pipeline.dictionary.restore(saved.part("coding"))
@@ -164,7 +224,7 @@ def _fill(pipeline: Pipeline, saved: Saved) -> None:
 
 
 def _fill_around(pipeline: Pipeline, saved: Saved, oldest: int) -> None:
-    """Restore what stands around the operators."""
+    """Restore the state outside the operators."""
     pipeline.warnings.restore(saved.part("notes"))
     pipeline.reorder_buffer.restore(saved.part("reorder"))
     if pipeline.quarantine is not None:

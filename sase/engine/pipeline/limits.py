@@ -1,4 +1,4 @@
-"""Limits of a run in time and memory, by which whatever may take long is checked."""
+"""Limits of a run in time and memory; work that may take long is checked by them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import dataclass
 from typing import TypeVar
 
+from sase.base.limits import heeding
 from sase.engine.resources import Check, no_check, resident_memory
 from sase.errors import MemoryLimitError, TimeLimitError
-from sase.heed import heeding
 
 SECOND = 10**9
-# Nanoseconds within which steps that follow each other closely are checked once.
+# Steps within this time after a check, in nanoseconds, are not checked again.
 CLOSE = SECOND // 50
 _Part = TypeVar("_Part")
 _End = TypeVar("_End")
@@ -20,7 +20,7 @@ _End = TypeVar("_End")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many nanoseconds a run may work, and by how many bytes the process may grow."""
+    """The nanoseconds that a run may work, and the bytes by which the process may grow."""
 
     time: int | None = None
     memory: int | None = None
@@ -36,7 +36,7 @@ UNLIMITED = Limits()
 
 @dataclass(frozen=True, slots=True)
 class LimitedWork:
-    """What limits are of, and what helps where it takes too long, or too much memory."""
+    """Names limited work in messages, and advises how to make it faster or smaller."""
 
     name: str
     quicker: str
@@ -72,7 +72,7 @@ EXPLANATION = LimitedWork(
 class RunGuard:
     """Ends work that exceeds its limits.
 
-    Time counts while the run works, and not while its caller does something with what was found.
+    Time counts while the run works, but not while its caller works on the results.
     """
 
     def __init__(self, limits: Limits, clock: Callable[[], int], work: LimitedWork = RUN) -> None:
@@ -81,23 +81,23 @@ class RunGuard:
         self._since: int | None = None
         self._next = 0
         self.spent = 0
-        # How many rows have been searched, for the message.
+        # The number of searched rows, for the message.
         self.rows = 0
-        # What takes memory that nothing bounds, for the message.
+        # The reason why memory may be unbounded, for the message.
         self.unbounded: str | None = None
 
     def note_rows(self, rows: int) -> None:
-        """Take note of how many rows have been searched."""
+        """Note the number of searched rows."""
         self.rows = rows
 
     def begin(self) -> None:
-        """Begin anew to count time; what memory is held already may be too much."""
+        """Restart the time; memory that is held already may exceed the limit."""
         self.spent = 0
         self.check()
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Count the time that is spent here, once; the steps of what is done are checked."""
+        """Count the time of this block once; the steps of its work are checked."""
         if self._since is not None:
             yield
             return
@@ -110,7 +110,7 @@ class RunGuard:
             self._since = None
 
     def pulled(self, parts: Generator[_Part, None, _End]) -> Generator[_Part, None, _End]:
-        """Count the time that it takes to make parts, and none that their taker takes."""
+        """Count the time of making parts, not the time of their consumer."""
         with closing(parts):
             while True:
                 with self.working():
@@ -122,11 +122,11 @@ class RunGuard:
                 yield part
 
     def check(self, more: int = 0) -> None:
-        """End the work if it took too long, or holds too much with some more bytes."""
+        """End the work if it took too long, or would hold too much with `more` bytes."""
         self._check(more)
 
     def check_memory(self, more: int = 0) -> None:
-        """End the work if it holds too much with some more bytes."""
+        """End the work if it would hold too much with `more` bytes."""
         memory = self.limits.memory
         if memory is None:
             return
@@ -162,11 +162,11 @@ class RunGuard:
 
 
 def no_watch(rows: int) -> None:
-    """Watch nothing: the number of rows that have been searched is ignored."""
+    """Ignore the number of searched rows."""
 
 
 def watch_of(guard: RunGuard | None) -> Callable[[int], object]:
-    """What is told how many rows have been searched, for the message of a guard."""
+    """The callback for the number of searched rows, which the message of a guard shows."""
     return no_watch if guard is None else guard.note_rows
 
 
@@ -174,15 +174,15 @@ NOT_COUNTED: AbstractContextManager[None] = nullcontext()
 
 
 def working(guard: RunGuard | None) -> AbstractContextManager[None]:
-    """Count the time that is spent here, if some guard does."""
+    """Count the time of this block, if there is a guard."""
     return NOT_COUNTED if guard is None else guard.working()
 
 
 def check_of(guard: RunGuard | None) -> Check:
-    """What is called between the pieces of work that a guard may end."""
+    """The check to call between the pieces of work that a guard may end."""
     return no_check if guard is None else guard.check
 
 
 def memory_check_of(guard: RunGuard | None) -> Check | None:
-    """What is called while results are made, if a guard bounds the memory that they may take."""
+    """The check to call while results are made, if a guard limits the memory."""
     return None if guard is None or guard.limits.memory is None else guard.check_memory

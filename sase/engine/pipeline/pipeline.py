@@ -1,15 +1,16 @@
-"""The pipeline: the operators of a plan, opened, and the loop that takes events through them.
+"""The pipeline: the opened operators of a plan, and the loop that passes events through them.
 
-A batch is a stream that is pushed as one piece: both go through `run`, block by block, or by a
-fused path where the plan has one (see `fused`).
+A batch is a stream that is pushed as one piece. Both use `run`, block by block, or a fused path
+where the plan has one (see `fused`).
 """
 
-# long because: the loop over blocks, what it evicts and what it reports are of one state
+# long because: the loop over blocks, eviction and reports share one state
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain as chained
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,13 +24,13 @@ from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.blocks.shared_conditions import ConditionsOf
 from sase.engine.columns import Events, Loader
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.input import Inputs
-from sase.engine.columns.quarantine import Quarantine
-from sase.engine.columns.time_column import time_type
+from sase.engine.columns.arrow.input import Inputs
+from sase.engine.columns.decode.quarantine import Quarantine
+from sase.engine.columns.decode.time_column import time_type
 from sase.engine.operators.contract import Context, HasBranches, OperatorState
 from sase.engine.operators.opening import open_operators
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused_path import FusedMeter, LoadedPath, PushedPath
+from sase.engine.pipeline.fused_path import LoadedPath, PushedPath
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
 from sase.engine.pipeline.shared_rows import SharedRows
 from sase.engine.pipeline.stream_state import END, StreamState
@@ -39,10 +40,8 @@ from sase.engine.resources import Check, no_check
 from sase.engine.results.batch import MatchBatch, ResultBatch, ResultSchema
 from sase.engine.results.row_history import HistorySegment, RowHistory
 from sase.engine.stopwatch import Stopwatch
-from sase.planning.nodes import chain
+from sase.planning.engine_plan import EnginePlan
 from sase.planning.physical.operators import operators_of
-from sase.planning.plan import EnginePlan
-from sase.planning.shared_scans import operator_names
 
 Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
 
@@ -51,8 +50,8 @@ Counted: TypeAlias = list[tuple[str, dict[str, Any]]]
 class Slice:
     """The positions that one of several pipelines owns, and those that it reads: with its halo.
 
-    It owns a match by its last event, or where `by_first` by its first one; of imprecise time by
-    the time at which it is `detected`, from the one up to the other.
+    It owns the matches with their last event in the slice, or with `by_first` their first event. Of
+    imprecise time it owns the matches with their time of detection in the range `detected`.
     """
 
     begin: int
@@ -63,7 +62,7 @@ class Slice:
     detected: tuple[int, int] | None = None
 
     def owned(self, results: Results) -> Results:
-        """Keep the results that the slice owns; of none, as where they were kept before, none."""
+        """Keep the results that the slice owns."""
         if self.detected is not None:
             (low, high), known = self.detected, results.detected
             return results if known is None else results.at((known >= low) & (known <= high))
@@ -78,7 +77,7 @@ class Slice:
 
 
 def _types_of(plan: EnginePlan) -> TypeDictionary:
-    """The types of a plan, which all of its runs share."""
+    """The types of a plan; all of its runs share them."""
     found: TypeDictionary | None = plan.cache.get(TypeDictionary)
     if found is None:
         found = plan.cache[TypeDictionary] = TypeDictionary(plan.schema, plan.components)
@@ -86,7 +85,7 @@ def _types_of(plan: EnginePlan) -> TypeDictionary:
 
 
 def _loading_again(plan: EnginePlan, dictionary: PlanDictionary) -> Callable[[Inputs], Events]:
-    """What loads rows again, which are good and do not come as they are pushed; few runs do."""
+    """A function that loads good rows again; its loader is made at the first call, in few runs."""
     loaders: list[Loader] = []
 
     def load(inputs: Inputs) -> Events:
@@ -100,11 +99,11 @@ def _loading_again(plan: EnginePlan, dictionary: PlanDictionary) -> Callable[[In
 class Pipeline:
     """The opened operators of a plan, from the loading of events to results.
 
-    The event that comes next has the position `at`. Of a time `slice` it reads the events, and
-    yields the results that the slice owns. `watch` is told, block by block, how many rows have been
-    searched; `clock` only runs forward; `check` is called between the pieces of a run, which it
-    ends by an exception. `key_texts` and `conditions` are those of all plans that read the same
-    stream.
+    The next event has the position `at`. Of a time `slice` the pipeline reads the events, and
+    yields the results that the slice owns. `watch` is called block by block with the number of
+    searched rows. `clock` never runs backward. `check` is called between the pieces of a run, and
+    ends the run by an exception. `key_texts` and `conditions` are those of all plans that read the
+    same stream.
     """
 
     def __init__(
@@ -136,14 +135,13 @@ class Pipeline:
             conditions=conditions,
         )
         self.operators: list[OperatorState] = open_operators(operators_of(plan), self.context)
-        # What narrows blocks before anything of them is kept.
+        # Removes events from blocks before any of these are kept.
         self._windows: Any = self.operators[0] if plan.match_window is not None else None
-        self._names = [type(node).__name__ for node in reversed(chain(plan.operators))]
         self.stopwatch = None if clock is None else self._timed_by(clock)
-        self.keeps_events = self.context.buffer.is_needed  # else positions are their numbers
+        self.keeps_events = self.context.buffer.is_needed  # else positions are event numbers
         if self.keeps_events:
             self.context.buffer.keep("position")
-        # Of several branches each has states of its own: here an event counts or does not.
+        # The states by level are separate for each branch: here an event is admitted or not.
         admitting = components if plan.union is None else (any_of(components),)
         levels = len(plan.positives) if plan.union is None else 0
         self.builder = BlockBuilder(
@@ -161,14 +159,14 @@ class Pipeline:
         self.warnings = RunWarnings(plan, self.context.overflows)
         # The counters of pipelines that searched other events.
         self._others: tuple[Counted, ...] = ()
-        # What takes events by the drives of the plan, also those known to be admitted, and its use.
+        # The paths by the drives of the plan, and by that for admitted events, and their uses.
         self.loaded_path: LoadedPath | None = None
         self.admitted_path: LoadedPath | None = None
         self.pushed_path: PushedPath | None = None
-        self._meters: dict[str, FusedMeter] = {}
+        self._uses: dict[str, FusedUse] = {}
 
     def _timed_by(self, clock: Callable[[], int]) -> Stopwatch:
-        """What times the operators, those of branches behind all others."""
+        """A stopwatch of the operators; those of branches come after all others."""
         stopwatch = Stopwatch(clock, len(self.operators) + 1)
         for each in self.operators:
             if isinstance(each, HasBranches):
@@ -181,13 +179,13 @@ class Pipeline:
         return self.operators[-1]
 
     def is_done(self) -> bool:
-        """Whether no event to come can bring a result, since LIMIT is reached."""
+        """Whether no later event can bring a result, since LIMIT is reached."""
         return bool(self.top.is_done)
 
     # ------------------------------------------------------------ loading
 
     def open_input(self, events: object) -> Inputs:
-        """The tables of events, which a query compiled without a schema may not understand."""
+        """Open events as tables; a query compiled without a schema may refuse them."""
         inputs, plan = self.loader.opened(events), self.plan
         drained = inputs.drained()
         if drained is not inputs:
@@ -198,23 +196,25 @@ class Pipeline:
         return inputs
 
     def load(self, events: object, threads: int = 1) -> tuple[Inputs, Events]:
-        """Events of any kind as the engine reads them, sorted where they are not."""
+        """Load events of any kind, and sort them if they are not sorted."""
         inputs = self.open_input(events)
         return inputs, self.load_input(inputs, threads)
 
     def load_input(self, inputs: Inputs, threads: int = 1) -> Events:
-        """Load tables that it opened; results are shown as what their columns hold."""
+        """Load tables that were opened; results show values by the types of their columns."""
         before, events = self.loader.known, self.loader.load_opened(inputs, threads)
         if self.loader.known is not before:
             self.shape = self.shape.with_types(self.loader.known)
         return events
 
     def coded(self, events: Events, threads: int = 1) -> Events:
-        """The events with codes of the keys for which the path over loaded events wants such."""
+        """The events with codes of the keys that the path over loaded events needs coded."""
         names = [] if self.loaded_path is None else self.loaded_path.uncoded(events)
         if not names:
             return events
-        from sase.engine.columns.value_codes import number_codes  # with kernels that few runs load
+        from sase.engine.columns.decode.value_codes import (
+            number_codes,  # with kernels that few runs load
+        )
 
         def step() -> Events:
             columns = {name: events.columns[name].values for name in names}
@@ -223,7 +223,7 @@ class Pipeline:
         return step() if self.stopwatch is None else self.stopwatch.during(1, step)
 
     def bind_input(self, inputs: Inputs, events: Events) -> RowHistory:
-        """Remember events that are all there are, and put the bad rows among them aside."""
+        """Remember complete events, and put the bad rows among them in quarantine."""
         self.state.check_open()
         self.state.is_finished = True
         rows = inputs.numbers
@@ -237,7 +237,7 @@ class Pipeline:
     # ------------------------------------------------------------ batches
 
     def search(self, inputs: Inputs, events: Events) -> Generator[ResultBatch, None, Report]:
-        """Yield the matches in events that are all there are, after one part without any."""
+        """Yield the matches in complete events, after one empty part."""
         history = self.bind_input(inputs, events)
         yield MatchBatch(self.shape, history)
         for results in self.results(events):
@@ -245,9 +245,9 @@ class Pipeline:
         return self.report()
 
     def results(self, *pieces: Events) -> Iterator[Results]:
-        """Yield the results of events, whose input this or another pipeline remembers.
+        """Yield the results of events; this or another pipeline remembers their input.
 
-        Pieces follow each other, and simultaneous events are in the same one.
+        Pieces are consecutive, and simultaneous events are in the same one.
         """
         self.state.is_finished = True
         if self._windows is not None:
@@ -260,7 +260,7 @@ class Pipeline:
         yield from self.end()
 
     def _leave_out(self, pieces: Iterable[Events]) -> None:
-        """Search no branch that needs a type that no event has, where they are all there are."""
+        """Leave out each branch that needs a type without events; the events are complete."""
         if self.plan.union is None or self.plan.definitions:
             return
         types = {name for each in pieces for name in each.type_names}
@@ -269,21 +269,21 @@ class Pipeline:
                 each.leave_out(types)
 
     def expect_pieces(self) -> None:
-        """Take events in several pieces: by no path that needs all of them at once."""
+        """Prepare for events in several pieces: drop a path that needs all of them at once."""
         if self.loaded_path is not None and self.loaded_path.needs_all:
             self.loaded_path = None
 
     def merge(self, other: Pipeline, positions: Numbers | None = None) -> None:
-        """Take over the counters and warnings of a pipeline, whose events have these positions."""
+        """Take over the counters and warnings of a pipeline, and the positions of its events."""
         self.warnings.merge(other.warnings, self.state.history, positions)
         self._others += (other.counters,)
         for use in other.fused:
-            self.meter(use.path).add(use)
+            self.use_of(use.path).add(use)
 
     # ------------------------------------------------------------ the loop
 
     def ingest(self, arrived: list[Arrived]) -> Iterator[Results]:
-        """Yield the results of rows that have come into order, and of the time that has passed."""
+        """Yield the results of rows that were put in order, and of the time that has passed."""
         state = self.state
         for inputs, events, first, rows in arrived:
             if first != self.at.events and rows is None:
@@ -295,7 +295,7 @@ class Pipeline:
             yield from self._advance(Watermark(state.watermark, self.at.events))
 
     def ingest_shared(self, shared: SharedRows) -> Iterator[Results]:
-        """Yield the results of rows that others have loaded, and brought into order."""
+        """Yield the results of rows that were loaded and put in order for several plans."""
         known = self.loader.known
         self.loader.adopt(shared.loader)
         if self.loader.known is not known:
@@ -324,7 +324,7 @@ class Pipeline:
         yield from self._run(events, path)
         if len(events.ts):
             is_counted = self.builder.counts_admitted and not self.is_done()
-            is_counted &= self._windows is None  # which gives numbers to fewer
+            is_counted &= self._windows is None  # match windows number fewer events
             admitted = self.at.numbers - before if is_counted else None
             self.warnings.note_next(events, follows=follows, admitted=admitted)
 
@@ -333,7 +333,7 @@ class Pipeline:
         yield from self._run(events, self.loaded_path)
 
     def _run(self, events: Events, path: LoadedPath | None) -> Iterator[Results]:
-        """The same, by a path where there is one."""
+        """Yield the results of events, by a path where there is one."""
         if self.is_done():
             return
         begin = 0 if path is None else (yield from self._run_fused(path, events))
@@ -364,21 +364,21 @@ class Pipeline:
                 taken: int = end.value
                 break
             results = results if self._slice is None else self._slice.owned(results)
-            path.meter.matches += len(results)
+            path.use.matches += len(results)
             yield results
-        last, meter = first + taken, path.meter
-        meter.events += taken if self._slice is None else self._slice.count(first, last)
+        last, use = first + taken, path.use
+        use.events += taken if self._slice is None else self._slice.count(first, last)
         if watch is not None:
-            meter.spend(watch.total - before)
+            use.spend(watch.total - before)
         return taken
 
     def end(self) -> Iterator[Results]:
-        """Yield the results that are known because no event is to come."""
+        """Yield the results that become certain because no event will come."""
         if not self.is_done():
             yield from self._advance(Watermark(END, self.at.events, is_final=True))
 
     def _blocks(self, made: Iterator[Block]) -> Iterator[Block]:
-        """Blocks, of which the event buffer has what operators asked to be kept."""
+        """Blocks; the event buffer keeps the values that operators need later."""
         for block in made:
             if self.warnings.unseen:
                 self.warnings.note_types(block.events, block.rows)
@@ -389,7 +389,7 @@ class Pipeline:
             yield block
 
     def _narrow(self, block: Block) -> None:
-        """Leave of a block what match windows hand on; event numbers stay dense, if they are."""
+        """Leave in a block the events that match windows pass on, and number them if needed."""
         first, windows = self.at.numbers - len(block), self._windows
         if self.stopwatch is None:
             windows.push(block, iter(()))
@@ -410,7 +410,7 @@ class Pipeline:
         self.evict_when_due()
 
     def _through(self, step: str, argument: Block | Watermark) -> Iterator[Results]:
-        """What comes out of the last operator."""
+        """The results of the last operator."""
         below: Iterator[Any] = iter(())
         for number, operator in enumerate(self.operators, 1):
             if operator is self._windows and step == "push":
@@ -441,13 +441,13 @@ class Pipeline:
     # ------------------------------------------------------------ eviction
 
     def evict_when_due(self) -> None:
-        """Evict state, once there have been as many events as a stack begins with."""
+        """Evict state after as many events as a stack begins with."""
         if self.at.events - self.state.evicted >= self.plan.options.stack:
             self.state.evicted = self.at.events
             self.evict()
 
     def pass_time(self, to: int) -> None:
-        """Evict what no event from a time on needs, where nothing comes of the time itself."""
+        """Evict the state that no event from a time on needs; the time itself brings no results."""
         if self.is_done():
             self.dictionary.recycle(self.at.events)
             return
@@ -456,7 +456,7 @@ class Pipeline:
         self.evict()
 
     def evict(self) -> None:
-        """Free what stands before the first event that some operator may need."""
+        """Free the state before the first event that some operator may need."""
         at, store, state = self.at, self.context.buffer, self.state
         known = [operator.horizon() for operator in self.operators]
         end = at.numbers if self.keeps_events else at.events
@@ -470,55 +470,56 @@ class Pipeline:
             store.free(horizon)
 
     def recycle_texts(self) -> None:
-        """Recycle codes of texts that no event has; results so far keep the texts of theirs."""
+        """Recycle codes of texts that no event has; earlier results keep their texts."""
         self.dictionary.recycle_texts()
         self.shape = replace(self.shape, texts=self.dictionary.texts.texts)
 
     # ------------------------------------------------------------ the report
 
-    def meter(self, path: str) -> FusedMeter:
-        """Return what counts the events, matches and time of a fused path."""
-        return self._meters.setdefault(path, FusedMeter(path))
+    def use_of(self, path: str) -> FusedUse:
+        """Return the counter of the events, matches and time of a fused path."""
+        return self._uses.setdefault(path, FusedUse(path))
 
     @property
     def fused(self) -> tuple[FusedUse, ...]:
-        """What became of the fused paths that were shown events."""
-        uses = [meter.use for meter in self._meters.values()]
-        return tuple([use for use in uses if use is not None])
+        """The uses of the fused paths that were tried."""
+        uses = self._uses.values()
+        return tuple([use for use in uses if use.events or use.refused is not None])
 
     @property
     def counters(self) -> Counted:
-        """What each operator has counted, from the first on; those of branches come first."""
-        own: Counted = []
-        for name, each in zip(self._names, self.operators, strict=True):
-            if self.plan.union is not None and isinstance(each, HasBranches):
-                own += each.operators()
-            own.append((name, each.counters()))
-        return [totals(counted) for counted in zip(own, *self._others, strict=True)]
+        """The counters of each operator, from the first on; those of branches come first."""
+        branches = (each.counted() for each in self.operators if isinstance(each, HasBranches))
+        counted = [*chained(*branches), *(each.counters() for each in self.operators)]
+        names = (each.name for each in self.plan.placed)
+        own = zip(names, counted, strict=True)
+        return [totals(some) for some in zip(own, *self._others, strict=True)]
 
     @property
     def timings(self) -> tuple[tuple[str, int], ...]:
-        """What the clock counted in each operator alone, behind what taking in events took."""
+        """The time in each operator alone, after the time of loading events."""
         if self.stopwatch is None:
             return ()
-        names = ["BlockBuilder", *self._names, *operator_names(self.plan.operators)]
-        return tuple(zip(names, self.stopwatch.spent, strict=False))  # its own stand there again
+        first, *spent = self.stopwatch.spent
+        own = len(self.operators)
+        names = ["BlockBuilder", *(each.name for each in self.plan.placed)]
+        return tuple(zip(names, [first, *spent[own:], *spent[:own]], strict=True))
 
     def report(self, *, is_cut: bool = False) -> Report:
-        """What there is to say of all that was searched so far, if not `is_cut` by a limit."""
+        """The report of all that was searched so far; `is_cut` if a limit ended the search."""
         return self.reporting(is_cut=is_cut)()
 
     def reporting(
         self, *, is_cut: bool = False, news: Iterable[str] | None = None
     ) -> Callable[[], Report]:
-        """What makes the report of now, later; of warnings only the `news`, if there are these."""
+        """Return a function that makes the report of now later; `news` replace the warnings."""
         total, bad, table = (0, 0, None) if self.quarantine is None else self.quarantine.news()
         is_finished, is_done = self.state.is_finished, self.is_done()
         if news is None:
             news = self.warnings.warnings(of_types=is_finished and not (is_cut or is_done))
         return partial(
             Report,
-            # Where rows were pushed, some may be late, and some wait.
+            # Of pushed rows some may be late, and some wait.
             rows=self.reorder_buffer.arrived or self.at.events + total,
             bad=total if is_finished else bad,
             quarantined=table,

@@ -30,8 +30,8 @@ class Pool(ThreadPoolExecutor):
         self._own = own = set[int]()
         super().__init__(threads, initializer=lambda: own.add(get_ident()))
 
-    def begin(self, search: Callable[[], None]) -> Future[None]:
-        """Have a thread search, which heeds the limits that are heeded here."""
+    def begin(self, search: Callable[[], T]) -> Future[T]:
+        """Search in a thread, under the limits of the calling thread."""
         return self.submit(copy_context().run, search)
 
     def __exit__(self, *problem: object) -> None:
@@ -39,13 +39,13 @@ class Pool(ThreadPoolExecutor):
 
 
 class StoppedError(Exception):
-    """Nobody wants any more of what a search finds."""
+    """The results of a search are no longer needed."""
 
 
 class PrefetchedSearch(Generic[T]):
-    """A producer in a thread, and the bounded queue of what it found.
+    """A producer in a thread, and the bounded queue of its results.
 
-    It does not hold what it runs: that would hold it in turn, and the memory of a search would
+    It does not hold the search: the two would hold each other, and the memory of the search would
     stay until garbage is collected.
     """
 
@@ -56,7 +56,7 @@ class PrefetchedSearch(Generic[T]):
         self._process = os.getpid()
 
     def stopping(self, check: Check) -> Check:
-        """A check that also ends the search when it is stopped, though it may find nothing."""
+        """A check that also ends the search when it is stopped, even if it finds nothing."""
         stop = self._stop
 
         def checked(more: int = 0) -> None:
@@ -78,14 +78,14 @@ class PrefetchedSearch(Generic[T]):
             self._put(problem)
 
     def _put(self, delivery: tuple[T] | BaseException | None) -> None:
-        """Enqueue, once there is room; `stop` makes room for one."""
+        """Enqueue as soon as there is room; `stop` makes room for one item."""
         if not self._stop.is_set():
             self._out.put(delivery)
 
     def found(self, meanwhile: Callable[[], bool] = lambda: False) -> Iterator[T]:
-        """Consume what is found; an error of the producer is raised here.
+        """Consume the results; an error of the producer is raised here.
 
-        While the queue is empty call `meanwhile`, as long as it says that there is more to do.
+        While the queue is empty, call `meanwhile`, as long as it returns true.
         """
         while (delivery := self._next(meanwhile)) is not None:
             if isinstance(delivery, BaseException):
@@ -93,7 +93,7 @@ class PrefetchedSearch(Generic[T]):
             yield delivery[0]
 
     def _next(self, meanwhile: Callable[[], bool]) -> tuple[T] | BaseException | None:
-        if os.getpid() != self._process:  # a fork has no other threads, and locks that they held
+        if os.getpid() != self._process:  # in a fork the locks of other threads stay held
             raise SaseError(ELSEWHERE)
         while True:
             try:
@@ -103,7 +103,7 @@ class PrefetchedSearch(Generic[T]):
                     return self._out.get()
 
     def stop(self) -> None:
-        """Stop the producer, also where it waits for room."""
+        """Stop the producer, also if it waits for room."""
         if os.getpid() != self._process:
             return
         self._stop.set()

@@ -1,18 +1,4 @@
-"""The reorder buffer: brings rows into the order of the stream, a stage before the operators.
-
-A row is late if its time is below the greatest of all rows before it, less the allowed lateness,
-or below a time to which the stream was advanced: that is the `floor`. Late rows are set aside, and
-the others wait until nothing can come before them any more:
-
-    lateness 3          arrives   5  6  3  9  2  7        floor   2  3  3  6  6  6
-                        released           3  5,6   7 waits with 9;  2 is late
-
-Where no lateness is stated nothing waits: a row that is not late can go on at once. There the
-sequence numbers count as time does, so a row is also late if it has the time of an earlier one and
-a lesser number. With a lateness, be it 0, rows at the floor wait for each other, since a lesser
-number may still come. Of imprecise time rows are late by their earliest time alone, so those at the
-floor always wait: a row with a lesser latest time may still come, which stands before them.
-"""
+"""The reorder buffer brings rows into the order of the stream; late rows are a side output."""
 
 from __future__ import annotations
 
@@ -22,18 +8,131 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from sase.binding import Schema
 from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Mask, Numbers
-from sase.engine.columns.slice import joined, restored, saved, taken
-from sase.engine.pipeline.late_rows import LateRows
-from sase.engine.snapshots.layout import By, Count, Declared, Number, Own, Row
+from sase.engine.columns.arrow.gather import alike
+from sase.engine.columns.arrow.slice import SavedTable, joined, restored, saved, taken, tidied
+from sase.engine.snapshots.layout import (
+    Array,
+    By,
+    Count,
+    Declared,
+    Many,
+    Nullable,
+    Number,
+    Own,
+    Row,
+    Text,
+)
 from sase.engine.snapshots.saved_state import Saved
+
+# ---------------------------------------------------------------- late rows
+
+ROW, TYPE = "#row", "#type"
+# More parts than this are merged if they are small.
+FEW = 8
+
+
+class _LateBatch(NamedTuple):
+    """Late rows as given, the type if its table has one, and the row numbers."""
+
+    table: pa.Table
+    type_name: str | None
+    rows: NDArray[np.int64]
+
+
+class LateRows(Declared):
+    """Count late rows, and keep them until they are taken."""
+
+    layout = dict(
+        count=Count(path="count"),
+        parts=Many(
+            Row(SavedTable("rows"), Nullable(Text()), Array("rows", low=0), into=_LateBatch)
+        ),
+    )
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._parts: list[_LateBatch] = []
+
+    def add(self, inputs: Inputs, rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
+        """Add rows of an input, with their numbers in the stream."""
+        self.count += len(rows)
+        start = 0
+        for each in taken(inputs, rows).tables:
+            end = start + each.source.num_rows
+            if end > start:
+                part = _LateBatch(tidied(each.source), each.type_name, numbers[rows[start:end]])
+                self._parts.append(part)
+            start = end
+        while len(self._parts) > FEW and self._unite():
+            pass
+
+    def table(self) -> pa.Table:
+        """The rows as given; `#row` is the number of each among all rows pushed.
+
+        If each type had its own table in a dict, `#type` has the type. A further `#` is put before
+        these names if the rows have a column with that name.
+        """
+        parts = self._parts
+        names = list(dict.fromkeys(name for part in parts for name in part.table.schema.names))
+        columns = {_free(ROW, names): pa.chunked_array([part.rows for part in parts], pa.int64())}
+        if any(part.type_name is not None for part in parts):
+            types = [pa.array([part.type_name] * len(part.rows), pa.string()) for part in parts]
+            columns[_free(TYPE, names)] = pa.chunked_array(types)
+        for name in names:
+            chunks = [chunk for part in parts for chunk in _chunks(part.table, name)]
+            columns[name] = pa.chunked_array(alike(chunks))
+        return pa.table(columns)
+
+    def clear(self) -> None:
+        """Drop the rows, not their count."""
+        self._parts = []
+
+    def _unite(self) -> bool:
+        """Merge the last two parts if their columns agree and the first is not much larger."""
+        one, two = self._parts[-2:]
+        is_like = one.type_name == two.type_name and one.table.schema.equals(two.table.schema)
+        if not is_like or len(one.rows) > 2 * len(two.rows):
+            return False
+        table = tidied(pa.concat_tables([one.table, two.table]))
+        self._parts[-2:] = [_LateBatch(table, one.type_name, np.append(one.rows, two.rows))]
+        return len(self._parts) > 1
+
+
+def _free(name: str, taken_names: list[str]) -> str:
+    while name in taken_names:
+        name = f"#{name}"
+    return name
+
+
+def _chunks(table: pa.Table, name: str) -> Iterator[pa.Array]:
+    index = table.schema.get_field_index(name)
+    yield from table.column(index).chunks if index >= 0 else [pa.nulls(table.num_rows)]
+
+
+# ---------------------------------------------------------------- reorder buffer
+
+# A row is late if its time is below the greatest time of all rows before it, less the allowed
+# lateness, or below a time to which the stream was advanced. This bound is the `floor`. Late rows
+# are set aside, and the others wait until nothing can come before them any more:
+#
+#     lateness 3          arrives   5  6  3  9  2  7        floor   2  3  3  6  6  6
+#                         released           3  5,6   7 waits with 9;  2 is late
+#
+# Without a stated lateness nothing waits: a row that is not late is released at once. Then the
+# sequence numbers count like time: a row is also late if it has the time of an earlier row and a
+# lesser number. With a lateness, even 0, rows at the floor wait for each other, since a lesser
+# number may still come. Of imprecise time only the earliest time makes a row late, so rows at the
+# floor always wait: a row with a lesser latest time may still come, and precedes them.
 
 LEAST = -(2**63)
 NONE_LATE = np.zeros(0, np.bool_)
-# With more pieces than these, small ones are made one.
+# More pieces than this are merged if they are small.
 MOST_PIECES = 32
 
 
@@ -49,7 +148,7 @@ class Arrived(NamedTuple):
 class ReorderBuffer(Declared):
     """Set late rows aside, and hold the others back as long as they have to wait.
 
-    `load` makes events of an input of which all values are known to be good.
+    `load` makes events of an input with good values only.
     """
 
     layout = dict(
@@ -64,12 +163,12 @@ class ReorderBuffer(Declared):
         self, lateness: int | None, schema: Schema, load: Callable[[Inputs], Events]
     ) -> None:
         self._lateness, self._seq, self._load = lateness or 0, schema.seq_column, load
-        # Whether something orders rows of one time.
+        # Whether a column or the latest time orders rows of one time.
         self._has_ranks = self._seq is not None or schema.is_imprecise
         is_stated = lateness is not None or schema.is_imprecise
         self._holds = bool(lateness) or (is_stated and self._has_ranks)
         self.arrived = 0
-        # Rows before this time are late; where none are held, also those before this order key.
+        # Rows before this time are late; if no rows wait, also those before this order key.
         self.floor = LEAST
         self._greatest = (LEAST, LEAST)
         self._waiting: list[_SortedBatch] = []
@@ -78,15 +177,15 @@ class ReorderBuffer(Declared):
     def push(
         self, inputs: Inputs, events: Events, arrived: int, rows: Numbers | None = None
     ) -> list[Arrived]:
-        """Release what need not wait, of rows that arrived and of those in the buffer.
+        """Add rows, and release the rows of the buffer that need not wait.
 
-        Of the rows that `arrived` some may have been bad: then `rows` are the numbers of the good.
+        Some of the `arrived` rows may have been bad: then `rows` are the numbers of the good ones.
         """
         first, count = self.arrived, len(events.ts)
         late = self._late(events) if count and self._may_be_late(events) else NONE_LATE
         any_late = late is not NONE_LATE and late.any()
         if self._holds or any_late:
-            inputs = inputs.proved()  # all columns, which are copied: before anything is taken
+            inputs = inputs.proved()  # coerce and copy all columns, before any row is taken
         self.arrived += arrived
         if not count:
             return [Arrived(inputs, events, first)]
@@ -108,30 +207,30 @@ class ReorderBuffer(Declared):
         return list(self._released())
 
     def passed(self, arrived: int, last: int) -> None:
-        """Count rows that went past the buffer, up to a time that is greater than all before."""
+        """Count rows that bypassed the buffer, up to a time that is greater than all before."""
         self.arrived += arrived
         self.floor, self._greatest = last, (last, LEAST)
 
     def advance(self, to: int) -> list[Arrived]:
-        """Release what waits for a time, before which no row is to come."""
+        """Release the rows that wait for a time; no row before it will come."""
         self.floor = max(self.floor, to)
         return list(self._released())
 
     def finish(self) -> list[Arrived]:
-        """Release all that waits."""
+        """Release all waiting rows."""
         return list(self._released(everything=True))
 
     @property
     def latest(self) -> int | None:
-        """The greatest time there was."""
+        """The greatest time so far."""
         return None if self._greatest[0] == LEAST else self._greatest[0]
 
     def due(self) -> int | None:
-        """The next timer: the time that the first row waits for."""
+        """The next timer: the time for which the first row waits."""
         first = min((each.first for each in self._waiting), default=None)
         return first if first is None or not self._has_ranks else first + 1
 
-    # ------------------------------------------------------------ what is late
+    # ------------------------------------------------------------ late rows
 
     @property
     def _lowest(self) -> int:
@@ -140,11 +239,11 @@ class ReorderBuffer(Declared):
         return self._greatest[1] if is_exact else LEAST
 
     def _may_be_late(self, events: Events) -> bool:
-        """Whether rows go back in time, among themselves or behind those before."""
+        """Whether a row is earlier than a row before it."""
         return events.order is not None or self._key(events, 0) < (self.floor, self._lowest)
 
     def _key(self, events: Events, place: int) -> tuple[int, int]:
-        """The order key of an event; without sequence numbers their place is taken by the least."""
+        """The order key of an event; without sequence numbers the least number replaces them."""
         time = int(events.ts[place])
         return (time, LEAST if self._seq is None else int(_seq(events, self._seq)[place]))
 
@@ -162,7 +261,7 @@ class ReorderBuffer(Declared):
             late |= (ts == self.floor) & (seq < self._lowest)
         return late
 
-    # ------------------------------------------------------------ what waits
+    # ------------------------------------------------------------ waiting rows
 
     def _wait(self, inputs: Inputs, events: Events, rows: Numbers) -> None:
         ranks = events.until if self._seq is None else _seq(events, self._seq)
@@ -173,7 +272,7 @@ class ReorderBuffer(Declared):
             self._unite()
 
     def _unite(self) -> None:
-        """Make one of the last pieces, as long as none is much larger than those behind it."""
+        """Merge some of the last pieces, so that each piece is much larger than those after it."""
         begin, size = len(self._waiting) - 1, len(self._waiting[-1])
         while begin > 0:
             before = self._waiting[begin - 1]
@@ -184,7 +283,7 @@ class ReorderBuffer(Declared):
             self._waiting[begin:] = [_united(self._waiting[begin:])]
 
     def _released(self, *, everything: bool = False) -> Iterator[Arrived]:
-        """Release the rows before the floor, in as few inputs as may be."""
+        """Release the rows before the floor, in as few inputs as possible."""
         if not self._waiting:
             return
         # A lesser rank than those at the floor may still come.
@@ -210,13 +309,13 @@ class ReorderBuffer(Declared):
     # ------------------------------------------------------------ the state
 
     def _encoded(self) -> dict[str, Any]:
-        if self._waiting:  # in few pieces, as each names its columns
+        if self._waiting:  # few pieces, as each names its columns
             self._unite()
         waiting = [piece.trimmed() for piece in self._waiting]
         return {"waiting": [{"inputs": saved(each.inputs), "rows": each.rows} for each in waiting]}
 
     def _restored(self, saved: Saved) -> None:
-        """Have the rows of a state wait."""
+        """Restore the waiting rows of a state."""
         waiting = saved.parts()
         saved.check(self._holds or not waiting, "rows wait, and the plan has none wait")
         every = [part.part("rows").array(None, low=0) for part in waiting]
@@ -234,9 +333,9 @@ class ReorderBuffer(Declared):
 class _SortedBatch:
     """Rows that arrived together.
 
-    `times` and `order` are in the order of time, and what stands before `start` is gone; the rest
-    is by row of the inputs. Rows of one time are brought into order when they are released: by
-    their `ranks`, which are sequence numbers, or the latest times.
+    `times` and `order` are in the order of time, and entries before `start` were released. The
+    other arrays are by row of the inputs. Rows of one time are ordered on release by their `ranks`:
+    sequence numbers or latest times.
     """
 
     inputs: Inputs
@@ -250,14 +349,14 @@ class _SortedBatch:
         return len(self.order) - self.start
 
     def is_like(self, other: _SortedBatch) -> bool:
-        """Whether the rows of both can stand in one table."""
+        """Whether the rows of both fit in one table."""
         if self is other or self.inputs.typed or other.inputs.typed:
             return self is other
         return self.inputs.columns == other.inputs.columns
 
     @property
     def first(self) -> int:
-        """The time of the first row that waits."""
+        """The time of the first waiting row."""
         return int(self.times[self.start])
 
     def released(self, floor: int | None, side: Any) -> Numbers:
@@ -269,7 +368,7 @@ class _SortedBatch:
         return self.order[begin : self.start]
 
     def trimmed(self) -> _SortedBatch:
-        """Drop the rows that are released."""
+        """Drop the released rows."""
         if not self.start:
             return self
         left = self.order[self.start :]
@@ -303,7 +402,7 @@ def _united(pieces: Sequence[_SortedBatch]) -> _SortedBatch:
 def _runs(
     parts: list[tuple[_SortedBatch, Numbers]],
 ) -> Iterator[list[tuple[_SortedBatch, Numbers]]]:
-    """The rows that are released in stream order, cut where the columns of the inputs change."""
+    """The released rows in stream order, cut where the columns of the inputs change."""
     if not parts or all(piece.is_like(parts[0][0]) for piece, _ in parts):
         yield from [parts] if parts else []
         return
@@ -333,7 +432,7 @@ def _seq(events: Events, name: str) -> Numbers:
 
 
 def _as_given(values: Numbers, order: Numbers | None) -> Numbers:
-    """Values by row of the input, which are given in stream order."""
+    """Convert values from stream order to the rows of the input."""
     if order is None:
         return values
     found = np.empty_like(values)

@@ -1,4 +1,4 @@
-"""Rows that were loaded once for several pipelines: those that concern one of them."""
+"""The rows that concern one pipeline, of rows that were loaded once for several."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sase.engine.columns.arrays import Numbers
 
 @dataclass(frozen=True, eq=False)
 class SharedRows:
-    """Events that concern a pipeline, of those that several share.
+    """Events that concern a pipeline, of events that several pipelines share.
 
-    `rows` are their numbers in the input, by their place in the tables that `read` takes out of it
-    with them, and `none` leaves empty. The `loader` knows what the columns of all events have held.
-    They are at some `places` of the `whole` that was loaded, or all of it.
-    Where it `is_admitted` the scan admits each event: no condition on it alone is left to check.
+    `rows` are their row numbers in the tables of the input. `read` takes these rows out of the
+    tables, and `none` returns tables without rows. The `loader` has the facts on the columns of all
+    events. The events are at some `places` of the loaded `whole`, or are all of it. If
+    `is_admitted`, the scan admits each event: no condition on single events is left to check.
     """
 
     loader: Loader

@@ -1,4 +1,4 @@
-"""How far a stream has come, and whether it can go on."""
+"""The progress of a stream, and whether it can continue."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ BEGINNING, END = -(2**63), 2**63 - 1
 
 @dataclass
 class StreamState:
-    """How far a stream has come, and the input that results may still show.
+    """The progress of a stream, and the input that results may still show.
 
-    `last` is the order key of the last event, `oldest` the position before which no result to come
-    has an event, and `evicted` the position at which state was last evicted.
+    `last` is the order key of the last event. No later result has an event before the position
+    `oldest`. State was last evicted at the position `evicted`.
     """
 
     watermark: int = BEGINNING
@@ -26,18 +26,18 @@ class StreamState:
     is_finished: bool = False
     # Whether matches of the last push are not read yet.
     is_undelivered: bool = False
-    # The exception that ended a call in its midst.
+    # The exception that interrupted a call.
     ended_by: str | None = None
 
     def check_open(self) -> None:
-        """Refuse to go on behind the end, or from the half of a call."""
+        """Refuse to continue after the end, or after an interrupted call."""
         if self.ended_by is not None:
             self.check_whole()
         if self.is_finished:
             raise SaseError("this matcher is finished: open another one with  plan.open()")
 
     def check_whole(self) -> None:
-        """Refuse a state that a call has left in its midst."""
+        """Refuse a state that an interrupted call has left."""
         if self.ended_by is not None:
             raise SaseError(
                 f"this matcher was ended by a {self.ended_by} in the midst of a call, and knows"

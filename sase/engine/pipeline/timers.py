@@ -1,4 +1,4 @@
-"""What a pipeline waits for: the first time at which the passing of time has an effect."""
+"""The next timer of a pipeline: the first time at which the passing of time has an effect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from sase.planning.split import window_of
 def due(pipeline: Pipeline) -> int | None:
     """The first time to which an `advance` has an effect; None if no time has.
 
-    Then a row that waits goes on, an absence is known, or the last window has passed.
+    At that time a waiting row is released, an absence becomes certain, or the last window has
+    passed.
     """
     known = [pipeline.reorder_buffer.due()]
     known += [each.next_timer() for each in pipeline.operators if isinstance(each, HasTimers)]

@@ -1,4 +1,4 @@
-"""The warnings of a run: types that never occurred, events that tie, and what was NULL instead."""
+"""The warnings of a run: types that never occurred, ties, and values that became NULL."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from typing import Any
 
 import numpy as np
 
+from sase.base.texts import did_you_mean
 from sase.binding.bound import Aggregate, Operation
-from sase.binding.text import value_text
+from sase.binding.values.text import value_text
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.time_column import doubt_of_unit
+from sase.engine.columns.decode.time_column import doubt_of_unit
 from sase.engine.operators.contract import OverflowCounts
 from sase.engine.results.row_history import RowHistory
 from sase.engine.snapshots.layout import Count, Declared, Each, IfThere, Many, Own, Row, Texts
 from sase.engine.snapshots.saved_state import Saved
 from sase.engine.statistics.ties import TieShare
-from sase.nearest import did_you_mean
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
 
-# So many events are looked at first.
+# The first events, which are checked before the others.
 FEW = 1 << 12
-# Events of a stream before its end of which it is said that they tie.
+# Events of a stream from which on a warning of ties is given before its end.
 ENOUGH = 1000
 
 
 def never_occurred(name: str) -> str:
-    """How the warning of a type begins of which no event was."""
+    """The beginning of the warning of a type without events."""
     return f"no event of type `{name}` occurred"
 
 
 class RunWarnings(Declared):
-    """Collect types of the query that have not occurred, and rows where something was NULL.
+    """Collect types of the query that have not occurred, and rows where a value became NULL.
 
-    Beside them stand what the query itself is warned of, and which share of the events tie.
+    It also has the warnings of the query itself, and the share of the events that tie.
     """
 
     layout = dict(
@@ -51,24 +51,24 @@ class RunWarnings(Declared):
         self._types = {name for each in components for name in each.types or ()}
         self.unseen = set(self._types)
         self._known_names: tuple[str, ...] = ()
-        # By the position of an event its row: when it is asked for the input may be gone.
+        # The row of an event by its position: the input may be gone when the warning is made.
         self._rows: dict[int, int] = {}
         self.ties = TieShare.of(plan)
-        # The latest time, and the nanoseconds of its unit where they are known.
+        # The latest time, and the nanoseconds of its unit if they are certain.
         self._earliest = 0
         self._latest: tuple[int, int | None] = (0, None)
-        # What the report of a push has had.
+        # The keys of the warnings that a report of a push has had.
         self._told: set[object] = set()
 
     def follow(self, other: RunWarnings) -> None:
-        """Go on for another run, whose plan may name fewer types: what has been told stays so."""
+        """Continue for another run: warnings stay given, and its plan may name fewer types."""
         self._told, self._latest = other._told, other._latest
         self._earliest = other._earliest
         self.unseen = self._types - (other._types - other.unseen)
 
     @property
     def standing(self) -> tuple[str, ...]:
-        """What holds and has been told, as far as it is not of types."""
+        """The warnings that hold and were given, except those of types."""
         found = self._found(ENOUGH, of_types=False)
         return tuple(text for key, text in found if key in self._told)
 
@@ -76,12 +76,12 @@ class RunWarnings(Declared):
         """Note which of the query's types occur in events."""
         self._known_names = names = events.type_names
         types = events.types[rows]
-        for some in (types[:FEW], types[FEW:]):  # most occur soon, and the others need not be read
+        for some in (types[:FEW], types[FEW:]):  # most occur soon, and then the rest is not read
             sought = [code for code, name in enumerate(names) if name in self.unseen]
             self.unseen -= {names[code] for code in sought if (some == code).any()}
 
     def note_whole(self, events: Events) -> None:
-        """Note the times of events that are all there are."""
+        """Note the times of complete events."""
         if len(events):
             self._earliest = int(events.ts[0])
             self._latest = int(events.ts[-1]), events.resolution_ns
@@ -103,7 +103,7 @@ class RunWarnings(Declared):
                 self._rows[position] = int(row)
 
     def merge(self, other: RunWarnings, history: RowHistory, positions: Numbers | None) -> None:
-        """Merge the warnings of another run, whose events have these positions, or their own."""
+        """Merge the warnings of another run; its events have these positions, or their own."""
         self.unseen &= other.unseen
         self._known_names = tuple(dict.fromkeys((*self._known_names, *other._known_names)))
         for mine, others in zip(self._overflows, other._overflows, strict=True):
@@ -111,11 +111,11 @@ class RunWarnings(Declared):
         self.note_rows(history)
 
     def warnings(self, *, of_types: bool) -> list[str]:
-        """The warnings; that a type never occurred only where `of_types`: at the end."""
+        """The warnings; those of types that never occurred only with `of_types`: at the end."""
         return [text for _, text in self._found(1, of_types=of_types)]
 
     def news(self, *, of_types: bool, is_end: bool) -> list[str]:
-        """The warnings that were no news yet; what few events tell is some at the end only."""
+        """The warnings that were not given yet; those by few events are given only at the end."""
         every = self._found(1 if is_end else ENOUGH, of_types=of_types)
         if not every:
             return []
@@ -124,7 +124,7 @@ class RunWarnings(Declared):
         return [text for _, text in found]
 
     def _found(self, least: int, *, of_types: bool) -> list[tuple[object, str]]:
-        """Each warning with what tells it from others; of at least so many events that tie."""
+        """Each warning with its key; that of ties only from this many events on."""
         found: list[tuple[object, str]] = []
         if self._plan.warnings:
             found += [(text, text) for text in self._plan.warnings]
@@ -149,13 +149,13 @@ class RunWarnings(Declared):
             yield name, never_occurred(name) + (f"; {hint[0]}" if hint else "")
 
     def _overflown(self) -> Iterator[tuple[object, str]]:
-        """What was NULL instead of a value that is none."""
+        """Warnings of values that became NULL: overflows, and errors of user functions."""
         found = dict[tuple[str, str], list[int]]()
         for overflows in self._overflows:
             for operation, (count, position) in overflows.counts.items():
                 is_user = isinstance(operation, Aggregate)
                 does = "raised" if is_user else "left the range of 64-bit integers"
-                # Several branches may have the same.
+                # Several branches may have the same operation.
                 seen = found.setdefault((self._text_of(operation, overflows), does), [0, position])
                 seen[:] = [seen[0] + count, min(seen[1], position)]
         for (text, does), (count, position) in found.items():

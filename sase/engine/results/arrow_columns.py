@@ -1,4 +1,4 @@
-"""Convert values of programs, and times, to Arrow columns."""
+"""Convert values of programs, times, and iterations of groups to Arrow columns."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sase.binding.bound import BoundComponent, Constant, Expression, Operation
-from sase.binding.functions import chooses
 from sase.binding.types import DataType, Kind
+from sase.binding.values.functions import chooses
 from sase.engine.columns.arrays import Mask, Numbers
-from sase.engine.columns.gather import taken_values
+from sase.engine.columns.arrow.gather import taken_values
 from sase.engine.expressions import Interner
-from sase.engine.expressions.constants import RESOLUTIONS, constant
+from sase.engine.expressions.layout import RESOLUTIONS, constant
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL, SCALES
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.errors import BudgetError, DataError
+
+# ---------------------------------------------------------------- arrow columns
 
 SECONDS_OF_A_DAY = 86400
 INT32 = np.iinfo(np.int32)
@@ -261,7 +263,7 @@ def _by_values(tags: Numbers, bits: Numbers, missing: Mask) -> pa.Array:
     return pa.nulls(len(tags)) if missing.all() else pa.array(bits, mask=missing)
 
 
-# ------------------------------------------------------------ columns of series
+# ---------------------------------------------------------------- columns of series
 
 # The greatest offset in Arrow's lists.
 MOST_EVENTS = 2**31 - 1
@@ -298,8 +300,87 @@ def list_offsets(ends: Numbers, events: int) -> pa.Array:
         raise BudgetError(
             f"these matches hold {events:,} events of one component, more than the"
             f" {MOST_EVENTS:,} that a table has room for: read them one batch after the other with"
-            " to_reader(), or name in RETURN what is needed of them"
+            " to_reader(), or name the needed columns in RETURN"
         )
     offsets = np.zeros(len(ends) + 1, np.int32)
     offsets[1:] = ends
     return pa.array(offsets)
+
+
+# ---------------------------------------------------------------- group columns
+
+
+def group_column(
+    positions: Bindings,
+    level: int,
+    number: int,
+    component: BoundComponent,
+    shown: Callable[[BoundComponent, Numbers], pa.Array],
+) -> pa.ListArray:
+    """The iterations of the pattern's group `number`; `shown` converts events."""
+    assert component.group is not None
+    events, _ = positions.of_level(level)
+    slots, counts, sizes = _iterations(positions, level, number)
+    iteration = np.repeat(np.arange(len(sizes)), sizes)
+    fields = {
+        each.variable: _field(each, slots == each.index, events, iteration, len(sizes), shown)
+        for each in component.group.variables
+        if not each.negated
+    }
+    structs = pa.StructArray.from_arrays(list(fields.values()), list(fields))
+    return pa.ListArray.from_arrays(list_offsets(np.cumsum(counts), len(sizes)), structs)
+
+
+def rows_of_iterations(
+    positions: Bindings, level: int, number: int, component: BoundComponent
+) -> pa.ListArray:
+    """The row numbers of a group's iterations."""
+    numbers = partial(pa.array, type=pa.int64())
+    return group_column(positions, level, number, component, lambda _, rows: numbers(rows))
+
+
+def row_type(component: BoundComponent) -> pa.DataType:
+    """The type of the row numbers of a repeated group."""
+    assert component.group is not None
+    kinds = [
+        (each.variable, pa.list_(pa.int64()) if each.is_series else pa.int64())
+        for each in component.group.variables
+        if not each.negated
+    ]
+    return pa.list_(pa.struct(kinds))
+
+
+def _iterations(bindings: Bindings, level: int, number: int) -> tuple[Numbers, Numbers, Numbers]:
+    """Of one group the slots of its events, the iterations of each match, and their sizes."""
+    if bindings.counts is None:  # of branches that have no group
+        none = np.empty(0, np.int64)
+        return none, np.zeros(bindings.size, np.int64), none
+    slots = bindings.slots[bindings.known_states == level]
+    if bindings.owners is None:
+        groups = np.tile(np.arange(len(bindings.counts)), bindings.size)
+        is_own = np.repeat(groups, bindings.counts.T.reshape(-1)) == number
+        return slots, bindings.counts[number], bindings.sizes[is_own]
+    matches, is_own = (
+        np.repeat(np.arange(bindings.size), bindings.iterations),
+        bindings.owners == level,
+    )
+    return slots, np.bincount(matches[is_own], minlength=bindings.size), bindings.sizes[is_own]
+
+
+def _field(
+    variable: BoundComponent,
+    is_own: np.typing.NDArray[np.bool_],
+    events: Numbers,
+    iteration: Numbers,
+    iterations: int,
+    shown: Callable[[BoundComponent, Numbers], pa.Array],
+) -> pa.Array:
+    """The events of a variable in each iteration: one or NULL, or a list."""
+    own, of = events[is_own], iteration[is_own]
+    values = shown(variable, own)
+    if variable.is_series:
+        ends = np.cumsum(np.bincount(of, minlength=iterations))
+        return pa.ListArray.from_arrays(list_offsets(ends, len(own)), values)
+    places = np.full(iterations, -1)
+    places[of] = np.arange(len(own))
+    return taken_values(values, places, places < 0)

@@ -17,32 +17,29 @@ from sase.binding.bound import BoundComponent, Column, Expression
 from sase.binding.schema import MERGED, OTHERS
 from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.columns.arrays import Mask, Numbers
-from sase.engine.columns.data_types import data_type
-from sase.engine.columns.time_column import microseconds
+from sase.engine.columns.arrow.data_types import data_type
+from sase.engine.columns.decode.time_column import microseconds
 from sase.engine.expressions import Interner, columns_needed
-from sase.engine.operators.bindings.bindings import Bindings
-from sase.engine.operators.bindings.candidates import CandidateBindings
+from sase.engine.operators.bindings.bindings import Bindings, likely_of
 from sase.engine.operators.bindings.detection import detection, detection_by_branch
 from sase.engine.operators.bindings.forms import opened_form
-from sase.engine.operators.bindings.unions import (
-    UnionBindings,
-    levels_of,
-    likely_of,
-)
+from sase.engine.operators.bindings.unions import UnionForm, levels_of
 from sase.engine.operators.transformation import Results
 from sase.engine.results.arrow_columns import (
     arrow_column,
     event_column,
+    group_column,
     is_zoned,
     row_column,
+    row_type,
+    rows_of_iterations,
     time_array,
 )
-from sase.engine.results.group_columns import group_column, row_type, rows_of_iterations
 from sase.engine.results.row_history import RowHistory
 from sase.errors import BudgetError
-from sase.planning.late_types import Known
+from sase.planning.engine_plan import EnginePlan
 from sase.planning.physical.forms import form_of
-from sase.planning.plan import EnginePlan
+from sase.planning.reasoning.late_types import Known
 
 # Matches converted to results at once.
 PIECE = 1 << 16
@@ -142,16 +139,20 @@ class MatchBatch:
     @property
     def positions(self) -> Numbers | Bindings:
         """The positions of all events."""
-        levels = len(self.shape.components)
-        if self.shape.schema.is_imprecise and not self.results:
-            return CandidateBindings.none(levels)
-        form = opened_form(form_of(self.shape.plan.operators), self.shape.components)
-        if form is not None and not self.results:
-            return form.none()
         if self.shape.plan.has_series:
-            return Bindings.joined([each.bindings for each in self.results], levels)
-        empty = np.empty((levels, 0), np.int64)
+            return Bindings.joined([each.bindings for each in self.results] or [self._none])
+        empty = np.empty((len(self.shape.components), 0), np.int64)
         return np.concatenate([empty, *(each.matrix for each in self.results)], axis=1)
+
+    @property
+    def _none(self) -> Bindings:
+        """No match of any number of events."""
+        plan, components = self.shape.plan, self.shape.components
+        if plan.union is not None:
+            return UnionForm.of(levels_of(plan.union)).none()
+        form = opened_form(form_of(plan.operators), components)
+        assert form is not None, "components bind any number of events"
+        return form.none()
 
     def rows(self) -> pa.Table:
         """The input rows of all events, a column for each positive component."""
@@ -200,7 +201,7 @@ class MatchBatch:
         results = Results(positions)
         first, last = self.history.times(results.first), self.history.times(results.last)
         plan = self.shape.plan
-        if not isinstance(positions, UnionBindings) or plan.union is None:
+        if not isinstance(positions, Bindings) or plan.union is None:
             return first, last, detection(plan, first, last, positions)
         branches = zip(levels_of(plan.union), plan.branches, strict=True)
         return first, last, detection_by_branch(positions, first, last, branches)
@@ -317,9 +318,9 @@ class MaterializedBatch:
     from_rows: pa.Table
 
     @classmethod
-    def of(cls, found: MatchBatch) -> MaterializedBatch:
+    def of(cls, matches: MatchBatch) -> MaterializedBatch:
         """Make the results."""
-        return cls(found.shape, found.names, found.table(), found.rows())
+        return cls(matches.shape, matches.names, matches.table(), matches.rows())
 
     def __len__(self) -> int:
         return int(self.made.num_rows)

@@ -1,4 +1,4 @@
-"""The matches of a query, searched on demand; results are made when they are read."""
+"""The matches of a query: searched at first access, and gathered as columns when these are read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from sase.binding import Schema
-from sase.engine.columns.slice import tidied
+from sase.engine.columns.arrow.slice import tidied
 from sase.engine.report import Report
 from sase.engine.resources import LEAST, Check, available_memory
 from sase.engine.results.arrow_columns import python_rows, python_values
@@ -344,7 +344,7 @@ def _numbers(rows: Any) -> Iterator[int]:
 
 def _too_many(most: int, within: str, is_asked_for: bool, part: ResultBatch) -> str:
     what = f"there are more than {most:,} matches, "
-    what += "which is max_matches" if is_asked_for else "which is what memory can hold"
+    what += "which is max_matches" if is_asked_for else "the most that memory can hold"
     if within:
         what += f"; match {most:,} {within}"
     batches = "a greater max_matches" if is_asked_for else "to_reader()"

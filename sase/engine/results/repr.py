@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from sase.engine.report import Report
 from sase.engine.results.arrow_columns import python_values
-from sase.planning.nodes import chain
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
+from sase.planning.plan.nodes import chain
 from sase.printable import printable
 
 # Matches shown; the width of a line; events of a series shown.

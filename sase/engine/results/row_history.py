@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from sase.cached_property import cached_property
 from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Mask, Numbers
-from sase.engine.columns.batch_decoder import UnreadBatch
-from sase.engine.columns.gather import alike, gathered, takeable
-from sase.engine.columns.slice import restored as inputs_restored
-from sase.engine.columns.slice import saved as inputs_saved
-from sase.engine.columns.slice import taken, united
+from sase.engine.columns.arrow.gather import alike, gathered, takeable
+from sase.engine.columns.arrow.slice import restored as inputs_restored
+from sase.engine.columns.arrow.slice import saved as inputs_saved
+from sase.engine.columns.arrow.slice import taken, united
+from sase.engine.columns.decode.batch_decoder import UnreadBatch
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import DataError
@@ -82,7 +82,7 @@ class HistorySegment:
 
     @property
     def schema(self) -> pa.Schema | None:
-        """The columns of the table, if it is one whose rows are exactly the events; else None."""
+        """The columns of the table, if its rows are exactly the events; else None."""
         if isinstance(self.read, UnreadBatch):
             return self.read.batch.schema
         first, *others = self.inputs.tables
@@ -242,8 +242,8 @@ class RowHistory:
             return gathered(chunks, self._without_gaps(places))
         except pa.ArrowException as problem:
             raise DataError(
-                f"no rows of `{name}` can be shown, which has the type {chunks[0].type}: say in"
-                " RETURN what is wanted of the events, or cast the column",
+                f"no rows of `{name}` can be shown, which has the type {chunks[0].type}: name"
+                f" the wanted columns in RETURN, or cast the column",
                 None,
                 name,
             ) from problem

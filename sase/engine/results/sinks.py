@@ -15,12 +15,12 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
 
-from sase.engine.columns.data_types import of_parquet
-from sase.engine.expressions.constants import RESOLUTIONS
+from sase.base.files import PARTIAL, PartialFile
+from sase.base.texts import nearest
+from sase.engine.columns.arrow.data_types import of_parquet
+from sase.engine.expressions.layout import RESOLUTIONS
 from sase.engine.results.arrow_columns import python_values
 from sase.errors import DataError, SchemaError
-from sase.nearest import nearest
-from sase.partial_file import PARTIAL, PartialFile
 from sase.printable import printable_json
 
 # Suffix of a file that is rewritten with wider columns.
@@ -37,7 +37,7 @@ class Writer(Protocol):
         """Add rows."""
 
     def close(self) -> None:
-        """Write what is buffered."""
+        """Write buffered rows."""
 
 
 class FileSink:
@@ -138,7 +138,7 @@ class FileSink:
             raise
 
     def discard(self) -> None:
-        """Delete what was written."""
+        """Delete the partial file."""
         self._close()
         self._output.discard()
 
@@ -255,7 +255,7 @@ class CsvWriter:
         self._writer.write_table(table)
 
     def close(self) -> None:
-        """Write what is buffered."""
+        """Write buffered rows."""
         self._writer.close()
 
     @staticmethod
@@ -302,7 +302,7 @@ class JsonWriter:
             self._file.write("".join(f"{_json(row)}\n" for row in values).encode())
 
     def close(self) -> None:
-        """Write what is buffered."""
+        """Write buffered rows."""
         self._file.flush()
 
 

@@ -1,1 +1,1 @@
-"""Runs the statements of a script side by side: inputs, composite events, and who reads what."""
+"""Runs the statements of a script together: inputs, composite events, and who reads them."""

@@ -1,20 +1,10 @@
-"""The admission index: which queries some component of theirs admits an event to.
-
-    type E4, attr2 = 7   →  queries 3, 17            an event is looked up once,
-    type E4, attr5 < 10  →  query 4                  however many queries there are
-    type E4              →  queries 5, 8, 9
-
-A component that asks for one of several values stands under each of them. All bounds of ranges of
-an attribute cut it into intervals, and a component stands under those of its range. A query is
-given the places of those events; what its own scan would reject at once never reaches it. Where it
-counts all events, or takes most of them anyway, it is given all; where it asks for a range it is no
-longer looked for then.
-"""
+"""The admission index: the queries with a component that admits an event."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -22,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.folding import INT64_MIN
 from sase.binding.types import Kind
+from sase.binding.values.folding import INT64_MIN
+from sase.cached_property import cached_property
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.events import EventColumn
-from sase.engine.kernels.scan.dispatch import (
+from sase.engine.kernels.scan.admission import (
     BUCKET,
     END,
     FIRST,
@@ -38,24 +29,106 @@ from sase.engine.kernels.scan.dispatch import (
 )
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.scripts.asking import KINDS, Asked, Asking, ValueRange
-from sase.engine.scripts.event_rows import EventRows
-from sase.engine.scripts.intervals import Intervals
+from sase.engine.scripts.rows import EventRows
 
-# A query that takes one of so many events, or more, is given all: its own scan is as fast.
+# ---------------------------------------------------------------- intervals
+
+# Integers within this range have their intervals in an array; a wider range is searched. If ranges
+# cut a column into more intervals than this, events are found by their type alone.
+NEAR, MOST = 1 << 12, 1 << 15
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """The intervals of a column: each begins at a cut, the first before all of them.
+
+    cuts  10, 20        value  3  10  15  20  99
+                     interval  0   1   1   2   2
+    """
+
+    attribute: str
+    kind: Kind
+    cuts: tuple[int | float, ...]
+
+    @classmethod
+    def of_all(cls, ranges: Iterable[tuple[str, ValueRange]]) -> tuple[Intervals, ...]:
+        """The intervals of each attribute, cut at the bounds of the ranges in queries."""
+        by_key = defaultdict[tuple[str, Kind], list[ValueRange]](list)
+        for attribute, asked in ranges:
+            by_key[attribute, asked.kind].append(asked)
+        found = list[Intervals]()
+        for key in sorted(by_key, key=str):
+            bounds = {bound for each in by_key[key] for bound in (each.low, each.high)}
+            own = cls(*key, tuple(sorted(bound for bound in bounds if bound is not None)))
+            if sum(len(own.of_range(each)) for each in by_key[key]) <= MOST:
+                found.append(own)
+        return tuple(found)
+
+    @property
+    def key(self) -> tuple[str, Kind]:
+        """The attribute, and the kind of its values."""
+        return self.attribute, self.kind
+
+    def of_range(self, asked: ValueRange) -> range:
+        """The numbers of the intervals that make up a range."""
+        first = 0 if asked.low is None else bisect_right(self.cuts, asked.low)
+        end = len(self.cuts) if asked.high is None else bisect_right(self.cuts, asked.high) - 1
+        return range(first, end + 1)
+
+    def read(self, column: EventColumn, out: Numbers) -> None:
+        """Write the number of the interval of each value; NULL is in none."""
+        values = column.values
+        if self._near is None:
+            out[:] = np.searchsorted(self._cuts, values, "right")
+        else:
+            first, last = int(self._cuts[0]) - 1, int(self._cuts[-1])
+            np.take(self._near, np.clip(values.astype(np.int64), first, last) - first, out=out)
+        if column.valid is not None:
+            out[~column.valid] = INT64_MIN
+        if self.kind is Kind.FLOAT:
+            out[np.isnan(values)] = INT64_MIN
+
+    @cached_property
+    def _cuts(self) -> NDArray[np.int64] | NDArray[np.float64]:
+        if self.kind is Kind.INTEGER:
+            return np.array(self.cuts, np.int64)
+        return np.array(self.cuts, np.float64)
+
+    @cached_property
+    def _near(self) -> Numbers | None:
+        """The interval of each value from the one before the first cut up to the last."""
+        if self.kind is Kind.FLOAT or self.cuts[-1] - self.cuts[0] > NEAR:
+            return None
+        values = np.arange(int(self.cuts[0]) - 1, int(self.cuts[-1]) + 1)
+        return np.searchsorted(self._cuts, values, "right")
+
+
+# ---------------------------------------------------------------- admission
+
+#     type E4, attr2 = 7   →  queries 3, 17            an event is looked up once,
+#     type E4, attr5 < 10  →  query 4                  however many queries there are
+#     type E4              →  queries 5, 8, 9
+#
+# A component with a condition on one of several values is in the bucket of each value. The bounds
+# of all ranges of an attribute cut it into intervals, and a component is in the buckets of the
+# intervals of its range. A query gets the places of the events in its buckets; events that its own
+# scan would reject at once never reach it. A query that counts all events, or needs most of them,
+# gets all. If it has a range, its interval is not looked up any more then.
+
+# A query that needs more than one of this many events gets all: its own scan is as fast.
 FEW_ARE = 16
-# So many events at a time are looked up and dealt out, that their columns stay in the cache; and so
-# many times as many as there are may be dealt out of some.
+# Events that are looked up and dealt out per step, so that their columns stay in the cache; and the
+# most events dealt out in parts, as a multiple of all events.
 STEP, MOST_DEALT = 1 << 15, 4
 
-# Values within such a range have their places in an array, those farther apart in a table.
-NEAR = 1 << 12
+# Values within this range have their places in an array, others in a table.
 
 
 @dataclass(frozen=True, eq=False)
 class AdmittedPart:
-    """The events that concern a plan, by themselves, and their places among those given.
+    """The events that concern a plan, and their places among all events.
 
-    Where it `is_decided` the scan of the plan admits every one of them.
+    If it `is_decided`, the scan of the plan admits every one of them.
     """
 
     places: Numbers
@@ -70,16 +143,17 @@ class AdmissionIndex:
         self.asked = tuple(each.asked for each in asking)
         self._told_apart = np.array([each.told_apart for each in asking], np.bool_)
         self._decides = np.array([each.is_all for each in asking], np.bool_)
-        # Buffers that are written anew each time: what is fresh from the system costs more.
+        # Reused buffers: fresh memory from the system costs more.
         self._hits = np.empty((2, 0), np.int64)
-        # Those of the types and columns of the last events, which most events share.
+        # The buckets for the types and columns of the last events; most events have the same.
         self._buckets: tuple[object, _Buckets] | None = None
-        # By attribute the texts that are asked for, and which of them the last dictionary has.
+        # By attribute the texts in conditions, and their codes in the last dictionary.
         self._texts = _texts_of(self.asked)
         self._known = dict[str, tuple[object, Numbers]]()
         every = [each for some in self.asked for each in some or () if each.attribute]
         self._names = sorted({e.attribute for e in every if not isinstance(e.value, ValueRange)})
-        # The columns that are cut into intervals; and who takes most events of its range.
+        # The columns that are cut into intervals; and the queries with a range that most events
+        # match.
         self._intervals = Intervals.of_all(
             (e.attribute, e.value) for e in every if isinstance(e.value, ValueRange)
         )
@@ -88,7 +162,7 @@ class AdmissionIndex:
         self._has_ranges = np.array([*ranged], np.bool_)
 
     def parts(self, events: Events) -> list[AdmittedPart | None]:
-        """What of some events concerns each plan; None if all may."""
+        """The events that concern each plan; None for a plan that gets all."""
         is_all = np.array([each is None for each in self.asked], np.bool_)
         if is_all.all():
             return [None] * len(is_all)
@@ -118,7 +192,7 @@ class AdmissionIndex:
         ]
 
     def shared(self) -> dict[Asked, tuple[int, ...]]:
-        """The numbers of the plans that ask the same of an event."""
+        """The numbers of the plans that share a condition on an event."""
         found = defaultdict[Asked, list[int]](list)
         for number, asked in enumerate(self.asked):
             for each in asked or ():
@@ -126,7 +200,7 @@ class AdmissionIndex:
         return {each: tuple(found[each]) for each in sorted(found, key=str)}
 
     def _found(self, events: Events) -> tuple[_Buckets, Numbers, int]:
-        """The buckets, how many of the events each has, and how many hits were written."""
+        """The buckets, the number of events in each, and the number of hits."""
         usable = tuple(
             (name, kind)
             for name in self._names
@@ -159,7 +233,7 @@ class AdmissionIndex:
         return buckets, counts[1:], count
 
     def _read(self, name: str, column: EventColumn, row: Numbers) -> None:
-        """Write the values of a column as the table has them; NULL is none of these."""
+        """Write the values of a column as the table has them; NULL matches none of these."""
         if column.dictionary is None:
             row[:] = column.values
         else:
@@ -173,7 +247,7 @@ class AdmissionIndex:
 
 
 class _Bucket(NamedTuple):
-    """What several plans ask of an event: its type, and a value or the interval of a kind."""
+    """A condition of several plans: a type, and a value or the interval of a kind."""
 
     code: int
     attribute: str = ""
@@ -182,7 +256,7 @@ class _Bucket(NamedTuple):
 
     @property
     def probe(self) -> tuple[int, str, str]:
-        """Where it is looked for: among the events of a type, in a row of values."""
+        """The lookup of this bucket: a type of events, and a row of values."""
         return self.code, *_row_of(self.attribute, self.range_of)
 
 
@@ -198,7 +272,7 @@ def _buckets_of(
     intervals: Mapping[tuple[str, Kind], Intervals],
     texts: Mapping[str, dict[str, int]],
 ) -> list[_Bucket] | None:
-    """The buckets of what is asked of events of a type; None where the type alone is told."""
+    """The buckets of a condition on events of a type; None if only the type can be looked up."""
     name, value = asked.attribute, asked.value
     if isinstance(value, ValueRange):
         own = intervals.get((name, value.kind))
@@ -212,10 +286,10 @@ def _buckets_of(
 
 @dataclass(frozen=True, eq=False)
 class _Buckets:
-    """What plans ask of events of some types, as kernels take it.
+    """The conditions of plans on events of some types, as arrays for kernels.
 
-    There are `count` buckets; `most` are the hits that one event can have. A reader `is_vague` that
-    is given more than it asked for, since columns are not what their values can be looked up in.
+    There are `count` buckets; one event can have at most `most` hits. A reader `is_vague` if it
+    gets more events than match its conditions, as its values cannot be looked up in the columns.
     """
 
     by_type: Numbers
@@ -238,9 +312,9 @@ class _Buckets:
         by_type_alone: frozenset[int],
         texts: Mapping[str, dict[str, int]],
     ) -> _Buckets:
-        """Those of what plans ask, as far as the columns of these events tell it.
+        """Make buckets of the conditions of plans, as far as the columns of these events allow.
 
-        Some are given what they ask for `by_type_alone`, and not by the intervals of a range.
+        Readers in `by_type_alone` get events by type, and not by the intervals of a range.
         """
         kinds, codes = dict(usable), {name: code for code, name in enumerate(type_names)}
         by_key = {each.key: each for each in cut}
@@ -283,14 +357,14 @@ class _Buckets:
         )
 
     def readers_counted(self, counts: Numbers, readers: int) -> Numbers:
-        """Count the events of each reader by those of buckets, one in two of them twice."""
+        """Count the events of each reader by its buckets; an event in two of them counts twice."""
         sizes = np.repeat(counts, np.diff(self.readers[: self.count + 1]))
         found = np.bincount(self.readers[self.count + 1 :], sizes, readers)
         return found.astype(np.int64)
 
 
 def _laid(rows: list[int], by_probe: list[dict[int, int]]) -> tuple[Numbers, Numbers, Numbers]:
-    """Probes of rows of values, and the buckets of these: in an array, or in a table if apart."""
+    """Probes of rows of values, and their buckets: in an array, or in a table for a wide range."""
     near, apart = list[int](), list[tuple[int, int, int]]()
     laid = np.zeros((4, len(rows)), np.int64)
     for probe, (row, values) in enumerate(zip(rows, by_probe, strict=True)):
@@ -307,9 +381,9 @@ def _laid(rows: list[int], by_probe: list[dict[int, int]]) -> tuple[Numbers, Num
 
 
 def _too_many(sizes: Numbers, count: int, is_decided: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Who is given all of so many events, as it takes most; or so that what is dealt stays small.
+    """Mask the readers that get all events: they need most, or the parts would take much memory.
 
-    To find its events among all costs little beside what others look at each of them for.
+    To find the events of a reader among all costs little compared with the work on each event.
     """
     order = np.argsort(sizes, kind="stable")
     found = np.empty(len(sizes), np.bool_)
@@ -318,12 +392,12 @@ def _too_many(sizes: Numbers, count: int, is_decided: NDArray[np.bool_]) -> NDAr
 
 
 def _kind_of(column: EventColumn | None) -> type | None:
-    """What the values of a column are compared as, if they can be looked up."""
+    """The Python type by which values of a column are looked up, if they can be."""
     return None if column is None else KINDS.get(column.type.kind)
 
 
 def _texts_of(asked: Sequence[frozenset[Asked] | None]) -> dict[str, dict[str, int]]:
-    """By attribute the texts that are asked for, numbered."""
+    """The texts in conditions by attribute, numbered."""
     found = defaultdict[str, dict[str, int]](dict)
     for each in sorted({each for some in asked for each in some or ()}, key=str):
         if isinstance(each.value, str) and each.attribute:
@@ -332,6 +406,6 @@ def _texts_of(asked: Sequence[frozenset[Asked] | None]) -> dict[str, dict[str, i
 
 
 def _ranks(dictionary: Any, texts: Mapping[str, int]) -> Numbers:
-    """Which of some texts each value of a dictionary is."""
+    """The number of each value of a dictionary among some texts."""
     values: list[str] = dictionary.to_pylist()
     return np.array([texts.get(value, NOTHING) for value in values], np.int64)

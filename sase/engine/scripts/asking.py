@@ -1,4 +1,4 @@
-"""What a plan asks of an event by itself: its type, and mostly one of some values, or a range."""
+"""Conditions of a plan on a single event: its type, and mostly one of some values, or a range."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from sase.binding.bound import (
     Reference,
     When,
 )
-from sase.binding.folding import INT64_MIN
 from sase.binding.types import Kind
-from sase.planning.negatives import NegativeSequence
-from sase.planning.nodes import SequenceScan
-from sase.planning.plan import EnginePlan
+from sase.binding.values.folding import INT64_MIN
+from sase.planning.engine_plan import EnginePlan
+from sase.planning.plan.negatives import NegativeSequence
+from sase.planning.plan.nodes import SequenceScan
+from sase.planning.plan.traversal import within
 from sase.planning.split import negations_of
-from sase.planning.traversal import within
 
-# What a component asks of an event: one of its types, mostly with one of an attribute's values.
+# A condition of a component on an event: one of its types, mostly with a value of an attribute.
 Value: TypeAlias = "int | str | ValueRange"
 Values: TypeAlias = "tuple[str, tuple[Value, ...]]"
-# Of BETWEEN so many values are named one by one.
+# Up to this size a BETWEEN of integers becomes a list of values.
 NARROW = 64
-# Where a condition on one event is asked of every event of a component, be it one or a series.
+# A condition on one event that holds for every event of a component, single or a series.
 EVERY = (Part.EVENT, When.EVENT), (Part.CURRENT, When.EVERY)
 KINDS: Mapping[Kind, type] = {Kind.INTEGER: int, Kind.STRING: str}
 RANGED = Kind.INTEGER, Kind.FLOAT
-# By the sign of a comparison: whether it bounds from below, and whether the bound is included.
+# By comparison sign: whether it is a lower bound, and whether the bound is included.
 BOUNDS = {">": (True, False), ">=": (True, True), "<": (False, False), "<=": (False, True)}
-# The greatest integer up to which each is a float.
+# Up to this integer every integer has an exact float.
 MOST_EXACT = 1 << 53
-# Integers as great are no bounds: nothing is beyond them.
+# Integers from this one on are not used as bounds.
 GREAT = 1 << 62
 
 
 class ValueRange(NamedTuple):
-    """The numbers of a kind from a bound on and below another one; without one to the end."""
+    """The numbers of a kind from `low` on and below `high`; None is no bound."""
 
     kind: Kind
     low: int | float | None
@@ -59,7 +59,7 @@ class ValueRange(NamedTuple):
         return ValueRange(self.kind, max(lows, default=None), min(highs, default=None))
 
     def of(self, attribute: str) -> str:
-        """The same as a condition; the end of what is no integer is shown as it is compared."""
+        """The range as a condition; the end of a float range is shown as it is compared."""
         low, high = self.low, self.high
         if high is None:
             return f"{attribute} >= {low!r}"
@@ -71,7 +71,7 @@ class ValueRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Asked:
-    """What an event must be for a component: of a type, and with a value, if one is named."""
+    """A condition of a component on an event: a type, and a value if there is an attribute."""
 
     type: str
     attribute: str = ""
@@ -86,10 +86,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What the components of a plan ask of an event, None if every event counts.
+    """The conditions of a plan's components on single events; None if every event counts.
 
-    Where it `is_all` there is to ask, the scan admits each event that is one of these. Where it is
-    `told_apart` by what is dealt out, it is given no others, even where it takes most of them.
+    If they are `is_all` conditions of the scan, the scan admits each event that meets one of these.
+    If they are `told_apart`, the plan must get no other events, even if it needs most events.
     """
 
     asked: frozenset[Asked] | None
@@ -98,7 +98,7 @@ class Asking:
 
     @classmethod
     def of(cls, plan: EnginePlan) -> Asking:
-        """Return it, found once for a plan."""
+        """Return the conditions of a plan, computed once for each plan."""
         if Asking not in plan.cache:
             asked = None
             if plan.types_wanted is not None and not plan.watches_all and not plan.ranked:
@@ -109,7 +109,7 @@ class Asking:
 
 
 def asked_wholly(plan: EnginePlan, component: int) -> tuple[Conjunct, ...]:
-    """The conditions of the scan on a component, if they ask for a value or a range and no more."""
+    """The conditions of the scan on a component, if they are just a list of values or a range."""
     scan = plan.scan
     if not isinstance(scan, SequenceScan) or Asking.of(plan).asked is None:
         return ()
@@ -119,7 +119,7 @@ def asked_wholly(plan: EnginePlan, component: int) -> tuple[Conjunct, ...]:
 
 
 def _asks_no_more(plan: EnginePlan) -> bool:
-    """Whether no type is of two components, and each condition of the scan is a value asked for."""
+    """Whether types have one component each, and scan conditions are values or ranges."""
     scan = plan.scan
     if not isinstance(scan, SequenceScan) or plan.negatives or scan.values:
         return False
@@ -133,7 +133,7 @@ def _asks_no_more(plan: EnginePlan) -> bool:
 
 
 def _all_asked(asked: list[Values | None]) -> Values | None:
-    """What several conditions on an event ask together, if it is one of some values or a range."""
+    """Combine several conditions on an event to one, if that is a list of values or a range."""
     some = [each for each in asked if each is not None]
     chosen = _chosen(some)
     if chosen is None or len(some) < len(asked):
@@ -143,9 +143,9 @@ def _all_asked(asked: list[Values | None]) -> Values | None:
 
 
 def _chosen(asked: Iterable[Values]) -> Values | None:
-    """Of what conditions ask of an event the first that names values, or else the first range.
+    """Of conditions on an event choose the first list of values, or else the first range.
 
-    Ranges of the same attribute are made one.
+    Ranges of the same attribute are intersected.
     """
     ranges = list[Values]()
     for each in asked:
@@ -168,12 +168,12 @@ def _is_range(asked: Values) -> bool:
 
 
 def _is_typed(conjunct: Conjunct) -> bool:
-    """Whether a condition compares values of one type, as all events will have them."""
+    """Whether a condition compares values of one type, so that all events have this type."""
     return len({each.type for each in _compared(conjunct.condition)}) == 1
 
 
 def _compared(condition: Condition) -> tuple[Expression, ...]:
-    """The values of which a condition says that they are equal, or one of some; none of others."""
+    """The operands of a comparison with constants, the reference first; else none."""
     match condition:
         case Comparison(operator="=" | "<" | "<=" | ">" | ">=", left=left, right=right):
             return (right, left) if isinstance(left, Constant) else (left, right)
@@ -194,9 +194,9 @@ def _asked(plan: EnginePlan) -> Iterator[Asked]:
 
 
 def _values(plan: EnginePlan) -> dict[int, Values]:
-    """By component an attribute of which it asks one of some values, where each event must have it.
+    """By component an attribute with a list of values or a range, which each of its events has.
 
-    Components of groups and sets are numbered by themselves: of these types alone are known.
+    Components of groups and sets have their own numbers: of plans with these only types are used.
     """
     components = (*plan.positives, *plan.negatives)
     has_groups = any(isinstance(each, NegativeSequence) for each in negations_of(plan.operators))
@@ -218,7 +218,7 @@ def _is_plain(component: BoundComponent) -> bool:
 
 
 def _asked_values(conjunct: Conjunct) -> Values | None:
-    """The attribute and the values that a conjunct asks of every event that it speaks of."""
+    """The attribute and the values, or the range, that a conjunct requires of all its events."""
     operand, *constants = _compared(conjunct.condition) or (None,)
     if not isinstance(operand, Reference) or (operand.part, conjunct.when) not in EVERY:
         return None
@@ -244,7 +244,7 @@ def _asked_values(conjunct: Conjunct) -> Values | None:
 
 
 def _range_of(operand: Reference, condition: Condition) -> ValueRange | None:
-    """The range that a condition asks of an attribute; a narrow one of integers has its values."""
+    """The range of a condition on an attribute; None of a narrow BETWEEN of integers."""
     kind = operand.type.kind
     match condition:
         case Comparison(operator=sign, left=left, right=right) if sign in BOUNDS:

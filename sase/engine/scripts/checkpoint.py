@@ -1,4 +1,4 @@
-"""(De)serialise the state of a script that runs: of its inputs, its merges and its statements."""
+"""Save and restore the state of a running script: of its inputs, its merges and its statements."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sase.engine.columns.quarantine import COLUMN
-from sase.engine.columns.saved_tables import from_bytes, to_bytes
+from sase.engine.columns.arrow.saved import from_bytes, to_bytes
+from sase.engine.columns.decode.quarantine import COLUMN
 from sase.engine.pipeline.checkpoint import checkpoint, restored, signed, verified
 from sase.engine.pipeline.limits import RunGuard, check_of
 from sase.engine.scripts.matching_forms import AddedAt, JointNames, can_be_joint
@@ -18,13 +18,13 @@ from sase.engine.scripts.pipeline import ScriptPipeline
 from sase.engine.scripts.plan import ScriptPlan
 from sase.engine.scripts.statement import RunningStatement
 from sase.engine.snapshots import codec
-from sase.engine.snapshots.migrations import FORMAT, migrated, release
+from sase.engine.snapshots.codec import FORMAT, migrated, release
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import DataError, SchemaError, SnapshotError
 
 
 def script_checkpoint(pipeline: ScriptPipeline, key: bytes | None = None) -> bytes:
-    """The state of a script between two calls; signed with a key."""
+    """Serialize the state of a script between two calls; with a key it is signed."""
     state = {
         "format": FORMAT,
         "version": release(),
@@ -45,12 +45,12 @@ def script_checkpoint(pipeline: ScriptPipeline, key: bytes | None = None) -> byt
 
 
 def _written(name: str | None) -> str:
-    """The name of an input as a snapshot has it: none begins with a blank."""
+    """The name of an input in a snapshot, a blank for None: no name begins with a blank."""
     return " " if name is None else name
 
 
 def _statement(name: str, statement: RunningStatement) -> dict[str, Any]:
-    """What it waits for; of a matching that serves several the first has the state."""
+    """The state of a statement; of a shared matching only the first one has that of the matcher."""
     merge = None if statement.merge is None else statement.merge.checkpoint()
     if statement.is_over or statement.reader != name:
         return {"matcher": None, "merge": merge, "apart": statement.apart}
@@ -62,7 +62,7 @@ def _statement(name: str, statement: RunningStatement) -> dict[str, Any]:
 def script_restored(
     plan: ScriptPlan, data: bytes, key: bytes | None = None, guard: RunGuard | None = None
 ) -> ScriptPipeline:
-    """A script that goes on from a state of one of the same plan, signed with a key if given."""
+    """Restore a script from a state of the same plan, signed with a key if given."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SnapshotError(f"a snapshot is bytes, and this is of type {type(data).__name__}")
     saved = Saved(migrated(codec.from_bytes(verified(bytes(data), key))))
@@ -78,7 +78,7 @@ def script_restored(
 
 
 def _joint(plan: ScriptPlan, saved: Saved) -> list[JointNames]:
-    """The names of the statements that were together, which are alike then and over one input."""
+    """The names of statements that shared a matching; they are alike and over one input."""
     joint = dict(saved.members()).get("joint")
     parts = [part.parts(4) for part in ([] if joint is None else joint.parts())]
     found = [

@@ -1,9 +1,9 @@
-"""One matching for statements that are alike but for window, last type, and what they return.
+"""One matching for statements that differ only in window, last type, and columns of RETURN.
 
-It has the longest of their windows. Of what it finds query 1 is told all, if that is its window,
-query 2 what of this lasts no longer than the next shorter one, and so on; of several last types, or
-conditions on the last event, this is done with the matches of each. One that was added later is
-told of matches of events from then on.
+It uses the longest of their windows. If query 1 has that window, it gets all matches. Query 2 gets
+those matches that last no longer than the next shorter window, and so on. If the statements differ
+in the types of the last event or in conditions on it, the matches are first split by these. A
+statement that was added later gets only matches of events from then on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import Column, Conjunct, Expression, WindowKind
-from sase.binding.text import condition_text
+from sase.binding.values.text import condition_text
 from sase.engine.blocks.block import Block, EventRange
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.columns import Events
@@ -40,13 +40,14 @@ from sase.engine.scripts.matching_forms import (
     differ_at_last,
     is_constant,
 )
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
 
 
 class JointMatching:
-    """The matching of some statements: what it finds at a time each is `told`, once.
+    """The matching of some statements; each statement reads its matches of a call once.
 
-    The `matcher` is of their joint plan. The first of them stands for all. Some were `added` later.
+    The `matcher` is of their joint plan. It gets events under the name of the `first` statement.
+    Some statements were `added` later.
     """
 
     def __init__(
@@ -58,25 +59,25 @@ class JointMatching:
         drops: bool = False,
     ) -> None:
         self.matcher, self.first, self.added = matcher, next(iter(plans)), added
-        # Whether matches are of any last event that is dealt out, and told apart by what it is.
+        # Whether the matching drops conditions on the last event, and splits matches by them.
         self.drops = drops or differ_at_last(plans.values())
         forms = [(name, MatchingForm(plan)) for name, plan in plans.items()]
         views = (_MatchView(n, form, matcher, added.get(n, AddedAt())) for n, form in forms)
         self._views = sorted(views, key=lambda each: (-(each.form.span or 0), each.added.position))
-        # In turn for each of the types that last events are of, and of what they are asked.
+        # The statements by types of the last event, and by conditions on it.
         self._by_last = dict[tuple[tuple[str, ...], LastTest | None], list[_MatchView]]()
         tests = dict[tuple[Conjunct, ...], LastTest]()
         for view in self._views:
             asked = view.form.asked_last if self.drops else ()
             test = tests.setdefault(asked, LastTest(asked, view.form.plan)) if asked else None
             self._by_last.setdefault((view.types, test), []).append(view)
-        # How many matches of the longest window there were, since it was opened.
+        # The number of matches of the longest window so far.
         self.found = 0
         self._waiting: dict[str, Matches | None] = {}
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The types that last events may be of, also of statements that are no longer there."""
+        """The types that last events may have, also of statements that were removed."""
         return self.matcher.pipeline.plan.positives[-1].types or ()
 
     @property
@@ -86,7 +87,7 @@ class JointMatching:
 
     @property
     def asking(self) -> Asking:
-        """What it asks of an event; where last events are told apart, of these what any asks."""
+        """The conditions on single events; if last events are split, those of any statement."""
         own = Asking.of(self.matcher.pipeline.plan)
         if not self.drops:
             return own
@@ -95,12 +96,12 @@ class JointMatching:
         return Asking(asked, own.is_all and all(one.is_all for one in each), told_apart=True)
 
     def named(self, found: Collection[str]) -> JointNames:
-        """What tells it from others: those of some statements that it serves."""
+        """The names and facts to save, for those of its statements that are in `found`."""
         added = {name: at for name, at in self.added.items() if name in found}
         return JointNames(tuple(found), self.types, added, self.drops)
 
     def asked_last(self, name: str) -> str:
-        """What a statement asks of the last event by itself, as text, where others ask it not."""
+        """The conditions of a statement on the last event, as text, if others do not have them."""
         form = next(view.form for view in self._views if view.name == name)
         names = {form.last.index: form.last.variable}
         asked = form.asked_last if self.drops else ()
@@ -112,25 +113,25 @@ class JointMatching:
         return view.report(self.matcher.report())
 
     def note(self, name: str) -> str:
-        """With whom a statement is matched that was added later; of others nothing."""
+        """With whom a later statement is matched, as text; empty for the others."""
         others = ", ".join(each for each in self.names if each != name)
         return f"matched together with {others}" if name in self.added and others else ""
 
     def waits(self, name: str) -> bool:
-        """Whether a statement has not been told what was found last."""
+        """Whether a statement has not read its last matches."""
         return name in self._waiting
 
     def told(self, name: str, find: Callable[[Matcher], Matches | None]) -> Matches | None:
-        """What a statement finds: who asks first has all of them matched."""
+        """The matches of a statement; the first statement that reads runs the matcher for all."""
         if name not in self._waiting:
             found = find(self.matcher)
             self._waiting = dict.fromkeys(self.names) if found is None else self._dealt(found)
         return self._waiting.pop(name)
 
-    def _dealt(self, found: Matches) -> dict[str, Matches | None]:
-        """To each the matches that last no longer than its window."""
+    def _dealt(self, matches: Matches) -> dict[str, Matches | None]:
+        """Give each statement the matches that last no longer than its window."""
         dealt = dict[str, Matches | None]()
-        (whole,) = found.parts
+        (whole,) = matches.parts
         assert isinstance(whole, MatchBatch), "matches of a push are not made yet"
         self.found += len(whole)
         is_any = all(types == self.types for types, _ in self._by_last)
@@ -147,29 +148,29 @@ class JointMatching:
                 for since, added in groupby(views, key=lambda view: view.added.position):
                     told = told.where(_beginning_at(since)) if since and len(told) else told
                     for view in added:
-                        dealt[view.name] = Matches.of([view.shown(told)], view.reporting(found))
+                        dealt[view.name] = Matches.of([view.shown(told)], view.reporting(matches))
         return dealt
 
 
 def added_to(pipeline: Pipeline) -> AddedAt:
-    """What tells a statement that is added now what is its own of what a pipeline finds."""
+    """The position and counts at which a statement joins a matching that runs."""
     quarantine, arrived = pipeline.quarantine, pipeline.reorder_buffer.arrived
     bad = 0 if quarantine is None else quarantine.total
     return AddedAt(pipeline.at.events, arrived, bad, pipeline.warnings.standing)
 
 
 def _beginning_at(position: int) -> Callable[[Results], Mask]:
-    """Which matches are of events from a position on alone."""
+    """A filter for matches of events from a position on alone."""
     return lambda results: np.asarray(results.first >= position)
 
 
-def _by_type(found: MatchBatch) -> dict[str, list[Results]]:
+def _by_type(matches: MatchBatch) -> dict[str, list[Results]]:
     """Matches by the type of their last event."""
     parts = dict[str, list[Results]]()
-    for results in found.results:
+    for results in matches.results:
         if not len(results):
             continue
-        codes, names = found.history.types(results.last)
+        codes, names = matches.history.types(results.last)
         if (codes == codes[:1]).all():
             parts.setdefault(names[int(codes[0])], []).append(results)
             continue
@@ -182,29 +183,29 @@ def _by_type(found: MatchBatch) -> dict[str, list[Results]]:
 
 
 def _ending_in(
-    found: MatchBatch, types: tuple[str, ...], by_type: Mapping[str, list[Results]]
+    matches: MatchBatch, types: tuple[str, ...], by_type: Mapping[str, list[Results]]
 ) -> MatchBatch:
-    """The matches whose last event is of some types."""
+    """The matches with a last event of some types."""
     if len(types) == 1:
-        return replace(found, results=tuple(by_type.get(types[0], ())))
+        return replace(matches, results=tuple(by_type.get(types[0], ())))
     wanted = frozenset(types)
-    return found.where(lambda results: found.history.is_type(results.last, wanted))
+    return matches.where(lambda results: matches.history.is_type(results.last, wanted))
 
 
 class LastTest:
-    """What a statement asks of the last event of a match, where the matching does not."""
+    """Conditions of a statement on the last event of a match that the matching does not check."""
 
     def __init__(self, asked: tuple[Conjunct, ...], plan: EnginePlan) -> None:
         self._coding = PlanDictionary(TypeDictionary(plan.schema), streaming=True)
         texts = self._coding.texts
         self._filters = [RowFilter(each.condition, {}, texts) for each in asked]
 
-    def holds(self, found: MatchBatch, pipeline: Pipeline) -> Callable[[Results], Mask]:
-        """Of which of the matches of a pipeline it holds."""
+    def holds(self, matches: MatchBatch, pipeline: Pipeline) -> Callable[[Results], Mask]:
+        """A filter of the matches of a pipeline by these conditions."""
 
         def kept(results: Results) -> Mask:
             last, places = np.unique(results.last, return_inverse=True)
-            held: Mask = found.history.judged(last, self._truth, pipeline.load_again)[places]
+            held: Mask = matches.history.judged(last, self._truth, pipeline.load_again)[places]
             return held
 
         return kept
@@ -221,12 +222,12 @@ class LastTest:
 
 
 class _MatchView:
-    """A statement as one that is told the matches of a longer window, with other columns."""
+    """The view of a statement on the matches of a longer window, with columns of its own."""
 
     def __init__(self, name: str, form: MatchingForm, matcher: Matcher, added: AddedAt) -> None:
         self.name, self.form, self._pipeline = name, form, matcher.pipeline
         self.added = added
-        # What others have been told, and it has not, as it holds of what came before.
+        # Warnings given before it was added, which hold for it, too.
         self._standing = added.standing
         self._shape = ResultSchema.of(form.plan, matcher.pipeline.dictionary.texts)
         self.types = form.last.types or ()
@@ -238,7 +239,7 @@ class _MatchView:
         self._columns = [self._column(each, places) for each in form.columns or ()]
 
     def _column(self, column: Column, places: Mapping[Expression, int]) -> int | NDArray[np.int64]:
-        """Its place among those that are computed for all, or the value of all matches."""
+        """The place of a column among the computed values, or the same value for all matches."""
         if not is_constant(column.value):
             return places[column.value]
         levels = len(self.form.plan.positives)
@@ -246,7 +247,7 @@ class _MatchView:
         return value.evaluate(np.zeros((levels, 1), np.int64))
 
     def keeps(self, history: RowHistory) -> Callable[[Results], Mask]:
-        """Which matches last no longer than its window."""
+        """A filter for matches that last no longer than the window of the statement."""
         span, window = self.form.span, self.form.window
 
         def kept(results: Results) -> Mask:
@@ -261,14 +262,14 @@ class _MatchView:
 
         return kept
 
-    def reporting(self, found: Matches) -> Callable[[], Report]:
-        """What makes the report of matches that others have, too."""
+    def reporting(self, matches: Matches) -> Callable[[], Report]:
+        """A function that makes the report of shared matches."""
         standing, self._standing = self._standing, ()
         is_whole = self._pipeline.state.is_finished
-        return lambda: self._reported(found.report, standing, is_whole=is_whole)
+        return lambda: self._reported(matches.report, standing, is_whole=is_whole)
 
     def report(self, joint: Report) -> Report:
-        """The report of all that was searched, as it is of the statement."""
+        """The report of all that was searched, for this statement."""
         return self._reported(joint, (), is_whole=self._pipeline.state.is_finished)
 
     def _reported(self, joint: Report, standing: tuple[str, ...], *, is_whole: bool) -> Report:
@@ -280,12 +281,12 @@ class _MatchView:
         bad = joint.bad - added.bad if is_whole else joint.bad
         return replace(joint, warnings=warnings, rows=joint.rows - added.rows, bad=bad)
 
-    def shown(self, found: MatchBatch) -> MatchBatch:
-        """Matches as those of the statement."""
+    def shown(self, matches: MatchBatch) -> MatchBatch:
+        """Matches with the columns of the statement."""
         self._shape = self._shape.with_types(self._pipeline.loader.known)
-        results = tuple(replace(each, values=self._values(each)) for each in found.results)
-        shape = replace(self._shape, texts=found.shape.texts)
-        return replace(found, shape=shape, results=results)
+        results = tuple(replace(each, values=self._values(each)) for each in matches.results)
+        shape = replace(self._shape, texts=matches.shape.texts)
+        return replace(matches, shape=shape, results=results)
 
     def _values(self, results: Results) -> tuple[NDArray[np.int64], ...]:
         return tuple(

@@ -1,13 +1,14 @@
-"""Which statements have the same matches but for window and last type, so that one matching serves.
+"""Statements with the same matches except for window and last type, so that one matching serves.
 
     SEQ(A a, B b) WHERE [k] WITHIN 60 RETURN a.id AS id    │ are those of one matching of
     SEQ(A a, B b) WHERE [k] WITHIN 600 RETURN a.id AS x    │ SEQ(A a, ANY(B, C) b) WITHIN 600,
-    SEQ(A a, C b) WHERE [k] WITHIN 60 RETURN a.id AS id    │ by last type and how long they last
-    SEQ(A a, B b) WHERE [k] AND b.n = 3 WITHIN 60 …        │ and by what is asked of the last event
+    SEQ(A a, C b) WHERE [k] WITHIN 60 RETURN a.id AS id    │ by last type, by how long they last
+    SEQ(A a, B b) WHERE [k] AND b.n = 3 WITHIN 60 …        │ and by conditions on the last event
 
-All matches of single events are wanted (skip till any match): whether some events are one depends
-on them alone, so those of a shorter window are those of a longer one that last no longer, in the
-same order. What must not occur between two of them does not depend on the window either.
+All matches of single events are wanted (skip till any match). Whether some events are a match
+depends on these events alone. So the matches of a shorter window are the matches of a longer one
+that last no longer, in the same order. Negated events between two of them do not depend on the
+window either.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ from sase.binding.bound import (
     Reference,
     WindowKind,
 )
-from sase.binding.parts import references
+from sase.binding.conditions.parts import references
 from sase.binding.types import Kind
 from sase.cached_property import cached_property
 from sase.engine.operators.contract import span_of
 from sase.engine.scripts.asking import asked_wholly
-from sase.planning.nodes import (
+from sase.planning.engine_plan import EnginePlan
+from sase.planning.plan.nodes import (
     Operator,
     SequenceConstruction,
     SequenceScan,
@@ -45,9 +47,8 @@ from sase.planning.nodes import (
     rebuilt,
     require,
 )
-from sase.planning.plan import EnginePlan
+from sase.planning.plan.traversal import within
 from sase.planning.split import negations_of
-from sase.planning.traversal import within
 
 ARITHMETIC = (
     "arithmetic that leaves int64 is warned of by each of its own matches, and these differ"
@@ -56,7 +57,7 @@ ARITHMETIC = (
 
 @dataclass(frozen=True, eq=False)
 class MatchingForm:
-    """A plan, and what others must have in common with it to be matched by the same matching."""
+    """A plan, and the parts that must be equal in all plans of one matching."""
 
     plan: EnginePlan
 
@@ -67,12 +68,12 @@ class MatchingForm:
 
     @cached_property
     def span(self) -> int | None:
-        """How long its matches last at most, in raw units of time or events; None for any time."""
+        """The longest time of a match, in raw units of time or in events; None without a limit."""
         return None if self.window is None else span_of(self.window)
 
     @property
     def columns(self) -> tuple[Column, ...] | None:
-        """What it returns."""
+        """The columns of RETURN."""
         return self.plan.returned.columns
 
     @cached_property
@@ -83,7 +84,7 @@ class MatchingForm:
 
     @property
     def hint(self) -> object:
-        """What is cheap to compare, and the same where the key is."""
+        """A part of the key that is cheap to compare."""
         plan = self.plan
         every = (*plan.positives[: -1 if self.may_differ_at_last else None], *plan.negatives)
         return tuple(each.types for each in every), len(chain(plan.operators))
@@ -95,21 +96,21 @@ class MatchingForm:
 
     @cached_property
     def may_differ_at_last(self) -> bool:
-        """Whether the last event tells whose match it is, by its type: what is before is shared."""
+        """Whether the last type may differ between statements, while the rest is shared."""
         scan, last = find(self.plan.operators, SequenceScan), self.last
         return scan is not None and len(scan.components) > 1 and last.types is not None
 
     @cached_property
     def asked_last(self) -> tuple[Conjunct, ...]:
-        """What is asked of the last event by itself, as far as the index deals it out by that.
+        """The conditions on the last event alone, as far as the index deals it out by them.
 
-        It tells whose match one is, as the type does.
+        They may differ from statement to statement, as the type may.
         """
         return asked_wholly(self.plan, self.last.index) if self.may_differ_at_last else ()
 
     @cached_property
     def key(self) -> object:
-        """What is the same in all plans of one matching, as far as their matches go."""
+        """The parts that are equal in all plans with the same matches."""
         plan, window = self.plan, self.window
         kind = None if window is None else (window.kind, window.unit is None)
         known = plan.schema, plan.definitions, plan.options, plan.on_bad_row, plan.lateness
@@ -117,22 +118,22 @@ class MatchingForm:
 
     @property
     def _bad_rows(self) -> tuple[object, ...]:
-        """The columns by which rows are bad, where these are left out: for each alone."""
+        """The columns that make rows bad, if bad rows are set aside: these must be equal."""
         return (self.plan.named,) if self.plan.on_bad_row == "quarantine" else ()
 
     @cached_property
     def exact_key(self) -> object:
-        """The same, as far as the warnings go, too."""
+        """The parts that are equal in all plans with the same matches and the same warnings."""
         return self.key, self._own if self.may_overflow else None
 
     @property
     def _own(self) -> object:
-        """What may differ."""
+        """The parts that may differ."""
         return self.span, self.last.types, self.asked_last
 
     @cached_property
     def reason(self) -> str:
-        """Why its matches cannot be those of a matching with another window; empty if they can."""
+        """Why another window's matching cannot serve it; empty if it can."""
         plan, returned, window = self.plan, self.plan.returned, self.window
         if plan.union is not None:
             return "a pattern with choices is searched branch by branch"
@@ -149,17 +150,17 @@ class MatchingForm:
         if window is not None and window.kind is WindowKind.PARTITION_EVENTS:
             return "its window counts the events of a partition"
         if window is not None and (window.size is None or isinstance(window.amount, Placeholder)):
-            return "what its window counts is not known"
+            return "the unit of its window is not known"
         return "an aggregate of a user" if plan.aggregates else ""
 
     @cached_property
     def may_overflow(self) -> bool:
-        """Whether it is warned of arithmetic by its matches, which none with other ones may be."""
+        """Whether its matches may cause arithmetic warnings; other matches must not cause them."""
         every = (each for each in within(self.plan.operators) if isinstance(each, Operation))
         return any(not self._is_safe(each) for each in every)
 
     def _is_safe(self, operation: Operation) -> bool:
-        """Whether it stays within int64: of floats, or the time that a match takes."""
+        """Whether an operation cannot leave int64: of floats, or the duration of a match."""
         if operation.type.kind is Kind.FLOAT:
             return True
         if self.window is None or self.window.kind is not WindowKind.TIME:
@@ -175,10 +176,10 @@ class MatchingForm:
         *,
         asks_last: bool = False,
     ) -> Operator:
-        """Its operators with another window, returning what depends on the match alone.
+        """Its operators with another window; RETURN has only values that depend on the match.
 
-        The last event is of some types where these may differ. What is asked of it alone is left
-        out, if they do not ask it.
+        The last event has `types` where these may differ. Without `asks_last` the conditions on it
+        alone are left out.
         """
         columns = None if self.columns is None else self._numbered
         top = Transformation(self.plan.returned.input, columns, having=self.plan.returned.having)
@@ -193,7 +194,7 @@ class MatchingForm:
         scan = require(self.plan.operators, SequenceScan)
         left_out = () if asks_last else self.asked_last
         left = tuple(each for each in scan.conditions if each not in left_out)
-        scan = replace(scan, conditions=left, columns=None)  # for it reads what all of them do
+        scan = replace(scan, conditions=left, columns=None)  # it reads the columns of all
         if not self.may_differ_at_last:
             return scan
         last = replace(self.last, types=types, is_any=len(types) > 1)
@@ -222,10 +223,10 @@ def is_constant(value: Expression) -> bool:
 def joint_plan(
     plans: Iterable[EnginePlan], types: Iterable[str] = (), *, drops: bool = False
 ) -> EnginePlan:
-    """The plan of one matching for all of some, with the longest of their windows.
+    """The plan of one matching for several plans, with the longest of their windows.
 
-    Its last event may be of other types, too: those of statements that were there. It `drops` what
-    is asked of the last event alone, also where this does not differ.
+    Its last event may also have other `types`: those of statements that were removed. With `drops`
+    it has no conditions on the last event alone, even if these do not differ.
     """
     forms = [*map(MatchingForm, plans)]
     longest = max(forms, key=lambda each: (each.span or 0, repr(each.window))).window
@@ -237,14 +238,15 @@ def joint_plan(
 
 
 def differ_at_last(plans: Iterable[EnginePlan]) -> bool:
-    """Whether some plans ask other things of the last event by itself."""
+    """Whether plans differ in conditions on the last event alone."""
     return len({frozenset(MatchingForm(plan).asked_last) for plan in plans}) > 1
 
 
 class AddedAt(NamedTuple):
-    """When a statement was added to a matching: from which event on matches are its own.
+    """When a statement was added to a matching: its matches have events from `position` on.
 
-    So many rows had come by then, so many of them bad, and what was `standing` it is told first.
+    `rows` rows had come by then, of these `bad` bad rows. Its first report has the `standing`
+    warnings.
     """
 
     position: int = 0
@@ -254,10 +256,11 @@ class AddedAt(NamedTuple):
 
 
 class JointNames(NamedTuple):
-    """The statements that one matching serves, and types that last events may be of beside theirs.
+    """The statements that one matching serves, and the types that last events may have.
 
-    Those were of statements that are no longer there. Some statements were `added` later. Where it
-    `drops` what is asked of the last event alone each is told by that which matches are its own.
+    Some types are of statements that were removed. Some statements were `added` later. With `drops`
+    the matching has no conditions on the last event alone, and each statement filters its matches
+    by its own conditions.
     """
 
     names: tuple[str, ...]
@@ -268,14 +271,14 @@ class JointNames(NamedTuple):
 
 @dataclass(frozen=True)
 class JointStatements:
-    """The statements that one matching serves, and why others that are alike are matched apart."""
+    """The statements that one matching serves, and why similar statements are matched apart."""
 
     joint: tuple[tuple[str, ...], ...]
     apart: Mapping[str, str]
 
     @classmethod
     def of(cls, plans: Mapping[str, EnginePlan]) -> JointStatements:
-        """Those of some that read one input, by their names."""
+        """Group statements that read one input, given by their names."""
         forms = {name: MatchingForm(plan) for name, plan in plans.items()}
         alike = [
             some
@@ -301,7 +304,7 @@ def can_be_joint(plans: Iterable[EnginePlan]) -> bool:
 def _alike(
     forms: Mapping[str, MatchingForm], by: Callable[[MatchingForm], object]
 ) -> Iterator[dict[str, MatchingForm]]:
-    """Those of which several are the same by something."""
+    """Groups of several forms with an equal part."""
     groups = dict[object, dict[str, MatchingForm]]()
     for name, form in forms.items():
         groups.setdefault(by(form), {})[name] = form

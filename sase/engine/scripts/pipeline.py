@@ -1,9 +1,10 @@
-"""The statements of a script, running: who feeds whom, in the order in which they read each other.
+"""The running statements of a script, and their inputs; a statement comes after those it reads.
 
-Inputs are brought into order once each. What comes of one goes to every statement that reads it,
-and what a statement finds goes on to those that read its stream, with the time up to which it has
-found everything: its floor. Pushing is all there is: a batch is pushed as a whole. What several
-statements read alone is loaded once for them all, and to each goes what concerns it.
+Each input is brought into order once. Its rows are passed to every statement that reads it. The
+matches of a statement are passed to the statements that read its stream, with a floor: the time up
+to which all matches have been found. All work is done by pushing whole batches. Rows of an input
+that several statements read alone are loaded once, and each statement gets the events that concern
+it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from sase.binding import Schema
 from sase.binding.schema import MERGED
 from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.blocks.shared_conditions import ConditionsOf, SharedConditions
-from sase.engine.columns.quarantine import each_once, joined
+from sase.engine.columns.decode.quarantine import each_once, joined
+from sase.engine.pipeline.batch import NumberedRows
 from sase.engine.pipeline.checkpoint import passed_on
 from sase.engine.pipeline.fused.open import drive_admitted
 from sase.engine.pipeline.matcher import Matcher
@@ -27,15 +29,13 @@ from sase.engine.pipeline.stream_state import BEGINNING
 from sase.engine.report import Report
 from sase.engine.resources import Check, no_check
 from sase.engine.results.matches import Matches
-from sase.engine.scripts.input_rows import InputRows
-from sase.engine.scripts.input_stream import InputStream
 from sase.engine.scripts.joint_matching import JointMatching, added_to
 from sase.engine.scripts.matching_forms import JointNames, joint_plan
-from sase.engine.scripts.pieces import Fed
 from sase.engine.scripts.plan import Additions, ScriptPlan, StatementPlan
-from sase.engine.scripts.shared_reading import Dealt, RowRange, SharedReading
+from sase.engine.scripts.rows import Fed, InputRows
+from sase.engine.scripts.shared_reading import Dealt, InputStream, RowRange, SharedReading
 from sase.engine.scripts.statement import RunningStatement
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
 
 Found: TypeAlias = dict[str, Matches]
 
@@ -43,8 +43,8 @@ Found: TypeAlias = dict[str, Matches]
 class ScriptPipeline:
     """The opened inputs and statements of a script.
 
-    One matching serves each of the statements that are `joint`, given by their names where a state
-    of them is restored; of those that begin together all that can be.
+    One matching serves each group of `joint` statements, which are given by name if a state is
+    restored. Without `joint` all statements that begin together and can share a matching do.
     """
 
     def __init__(
@@ -61,23 +61,25 @@ class ScriptPipeline:
             each.name: InputStream(each, streaming=each.name not in whole) for each in plan.inputs
         }
         self._streaming, self._check = streaming, check
-        # The texts of keys, which all statements have that read an input alone.
+        # The texts of keys; all statements that read an input alone share them.
         self.key_texts = {each.name: SharedTexts() for each in plan.inputs}
-        # The conditions on one event, which each statement asks that reads an input alone.
+        # The conditions on one event; all statements that read an input alone share them.
         self.conditions = {each.name: SharedConditions(each.schema) for each in plan.inputs}
         self.statements = self._opened(plan.statements, plan.joint if joint is None else joint)
         self._shared = dict(self._shared_readings())
-        # The greatest number that a statement has had: none is used again.
+        # The times up to which complete inputs are read.
+        self.floors = dict.fromkeys(self.inputs, BEGINNING)
+        # The greatest number of a statement so far: none is used again.
         self.numbered = len(plan.statements)
-        # Rows that are bad by what a statement names, by its only input, or else by its name.
+        # Rows that a statement refused, by its only input, or else by its name.
         self._bad: dict[str | None, list[pa.Table]] = {}
-        # Whether some statements know what came last, and others not yet.
+        # Whether only some of the statements have the last rows.
         self.is_in_midst = self.is_finished = False
 
     def _opened(
         self, plans: Sequence[StatementPlan], joint: Sequence[JointNames]
     ) -> dict[str, RunningStatement]:
-        """Statements that begin, some of them together."""
+        """Open statements that begin, some of them together."""
         by_name = {each.name: each for each in plans}
         matchings = dict[str, JointMatching]()
         for names, types, added, drops in joint:
@@ -96,13 +98,13 @@ class ScriptPipeline:
         shared = self.shared_by(statement)
         matcher = Matcher(plan, streaming=self._streaming, check=self._check, **shared)
         if not shared:
-            matcher.pipeline.expect_pieces()  # as what others find comes
+            matcher.pipeline.expect_pieces()  # as matches of others come
         return matcher
 
     def go_on(self, reader: str, opened: Callable[..., Pipeline]) -> None:
-        """Have a statement, and those that its matching serves, go on with another pipeline.
+        """Continue with another pipeline in a statement, and in those that its matching serves.
 
-        It is opened for a plan, with what it shares as keywords.
+        `opened` opens it for a plan, with the shared parts as keywords.
         """
         members = _served(self.statements, reader)
         own = {each.plan.name: each.plan.plan for each in members}
@@ -120,7 +122,7 @@ class ScriptPipeline:
 
     @property
     def joint(self) -> list[JointNames]:
-        """The names of the statements that one matching serves, with the first in front."""
+        """The names of the statements that one matching serves, the first of them first."""
         found, matchings = dict[str, dict[str, None]](), dict[str, JointMatching]()
         for name, each in self.statements.items():
             if each.joint is not None:
@@ -129,7 +131,7 @@ class ScriptPipeline:
         return [each.named(found[name]) for name, each in matchings.items()]
 
     def shared_by(self, plan: StatementPlan) -> dict[str, Any]:
-        """What a statement shares with all others that read its input alone, as keywords."""
+        """The parts that a statement shares with all readers of its input alone, as keywords."""
         name = plan.sources[0]
         if len(plan.sources) > 1 or name not in self.inputs:
             return {}
@@ -137,20 +139,20 @@ class ScriptPipeline:
         return {"key_texts": self.key_texts[name], "conditions": conditions}
 
     def _recycle_texts(self, name: str | None) -> None:
-        """Forget texts of keys, once they are many: also statements that are given nothing do."""
+        """Forget texts of keys, once there are many; statements without events advance first."""
         texts = self.key_texts[name]
         if not texts.is_full:
             return
         for each in self.statements.values():
             if each.plan.sources == (name,) and not each.is_over:
-                each.matcher.pipeline.pass_time(self.inputs[name].buffer.floor)
+                each.matcher.pipeline.pass_time(self.inputs[name].reorder_buffer.floor)
         texts.recycle()
 
     def exchange(self, plan: ScriptPlan) -> None:
         """Run the statements of another plan over the same inputs from now on.
 
-        Those that were there before go on with their state; new ones know the time that it is, and
-        join a matching that runs where it finds what is theirs.
+        Statements that already ran continue with their state. New ones begin at the current time,
+        and join a matching that runs if it finds their matches.
         """
         before, self.plan, self.statements = self.statements, plan, {}
         for conditions in self.conditions.values():
@@ -179,7 +181,7 @@ class ScriptPipeline:
     def _join(
         self, running: dict[str, RunningStatement], reader: str, names: Collection[str]
     ) -> None:
-        """Have statements that begin matched by a matching that runs, of events to come alone."""
+        """Add statements to a matching that runs; their matches have later events only."""
         members = _served(running, reader)
         first, begin = members[0], [each for each in self.plan.statements if each.name in names]
         pipeline, joint = first.matcher.pipeline, first.joint
@@ -198,21 +200,21 @@ class ScriptPipeline:
         running |= {each.name: RunningStatement(each, matcher, found) for each in begin}
 
     def _leave(self, reader: str) -> None:
-        """Have a matching keep no more than those statements need that it still serves."""
+        """Reduce a matching to the state that its remaining statements need."""
         left = _served(self.statements, reader)
         if left and not left[0].is_over:
             pipeline = left[0].matcher.pipeline
             self.go_on(reader, lambda plan, **shared: passed_on(pipeline, plan, **shared))
 
     def _floor(self, name: str | None) -> int:
-        """The time before which nothing comes any more of an input or a statement."""
+        """The time before which no events of an input or a statement come any more."""
         if name in self.inputs:
-            return self.inputs[name].buffer.floor
+            return self.inputs[name].reorder_buffer.floor
         assert name is not None, "a statement has a name"
         return self.statements[name].floor
 
     def push(self, name: str | None, batch: object) -> Found:
-        """What some more rows of an input complete, by statement."""
+        """Push rows of an input, and return the matches by statement."""
         fed = self.inputs[name].push(batch)
         self.is_in_midst = True
         stretches = self._stretches(name, fed)
@@ -222,26 +224,22 @@ class ScriptPipeline:
         return found
 
     def search(self, inputs: Mapping[str | None, InputRows]) -> Iterator[Found]:
-        """The same of inputs that are all there is: as many rows at a time as may be held.
+        """Search complete inputs, in pieces of as many rows as may be held."""
+        for name, piece in read_in_turn(inputs, self.floors.__getitem__):
+            yield from self.searched(name, piece)
 
-        Of inputs that come in pieces the one is read on that is behind.
-        """
-        left = {name: each.pieces() for name, each in inputs.items()}
-        floors = dict.fromkeys(left, BEGINNING)
-        while left:
-            name = min(left, key=lambda each: floors[each])
-            piece = next(left[name], None)
-            if piece is None:
-                del left[name]
-                yield self._pass_on({name: self.inputs[name].finish()})
-                continue
-            fed = self.inputs[name].push(*piece)
-            floors[name] = fed.floor
-            yield from self._searched(name, fed)
-            self._recycle_texts(name)
+    def searched(self, name: str | None, piece: NumberedRows | None) -> Iterator[Found]:
+        """Search the next rows of a complete input; None at its end."""
+        if piece is None:
+            yield self._pass_on({name: self.inputs[name].finish()})
+            return
+        fed = self.inputs[name].push(*piece)
+        self.floors[name] = fed.floor
+        yield from self._searched(name, fed)
+        self._recycle_texts(name)
 
     def _searched(self, name: str | None, fed: Fed) -> Iterator[Found]:
-        """What rows of an input complete, of which some go through all statements at a time."""
+        """Search rows of an input, a part at a time through all statements."""
         stretches = self._stretches(name, fed)
         if stretches is None:
             yield self._pass_on({name: fed})
@@ -254,25 +252,25 @@ class ScriptPipeline:
             yield self._pass_on(rest, self._shared[name].dealt([stretch]))
 
     def _stretches(self, name: str | None, fed: Fed) -> list[RowRange] | None:
-        """What an input has for those who share its reading; None where each reads it itself."""
+        """The stretches of a shared reading of an input; None if each statement reads it itself."""
         shared = self._shared.get(name)
         return shared.stretches(fed.pieces) if shared is not None and fed.pieces else None
 
     def advance(self, to: object, names: tuple[str | None, ...]) -> Found:
-        """What becomes known when time passes in some inputs without an event."""
+        """The matches that become certain when time passes in some inputs without an event."""
         return self._pass_on({name: self.inputs[name].advance(to) for name in names})
 
     def due(self) -> Iterator[tuple[Schema, int]]:
-        """The times for which something waits, each as a schema counts time."""
+        """The next timers, each with the schema by which it is counted."""
         for given in self.inputs.values():
-            if (first := given.buffer.due()) is not None:
+            if (first := given.reorder_buffer.due()) is not None:
                 yield given.plan.schema, first
         for statement in self.statements.values():
             if (first := statement.due()) is not None:
                 yield statement.plan.plan.schema, first
 
     def finish(self) -> Found:
-        """What becomes known because no event is to come."""
+        """The matches that become certain because no event will come."""
         found = self._pass_on({name: each.finish() for name, each in self.inputs.items()})
         self.is_finished = True
         return found
@@ -285,20 +283,20 @@ class ScriptPipeline:
             self._bad.setdefault(sources[0] if is_of_input else name, []).append(_as_read(bad))
 
     def take_bad(self) -> dict[str | None, pa.Table | None]:
-        """Of each input the rows bad since the last call, for all or for one that reads it alone.
+        """The bad rows of each input since the last call, for all statements or for one of its own.
 
-        A statement over several streams has its own, by its name, if there are some. Each row is
-        there once for a column that makes it bad; None where a bad row is an error.
+        A statement over several streams has its bad rows under its name, if there are some. Each
+        row occurs once for each column that makes it bad; None if a bad row is an error.
         """
         found = {name: each.take_bad() for name, each in self.inputs.items()}
         of_statements, self._bad = self._bad, {}
         for name, tables in of_statements.items():
             of_all = found.get(name)
-            found[name] = each_once(joined(tables if of_all is None else [of_all, *tables]))
+            found[name] = rows_once(tables if of_all is None else [of_all, *tables])
         return found
 
     def bad_rows(self) -> dict[str | None, pa.Table]:
-        """What `take_bad` would give of those that have bad rows, which it still gives then."""
+        """The bad rows that `take_bad` would return, without taking them; only names with some."""
         tables = {name: [each.bad_rows()] for name, each in self.inputs.items()}
         for name, more in self._bad.items():
             tables[name] = [*tables.get(name, ()), *more]
@@ -306,16 +304,16 @@ class ScriptPipeline:
         return {name: joined(each) for name, each in some.items() if each}
 
     def put_back_bad(self, tables: Mapping[str | None, pa.Table]) -> None:
-        """Have `take_bad` give bad rows that were not taken yet."""
+        """Restore bad rows that were not taken yet."""
         self._bad = {name: [table] for name, table in tables.items()}
 
     def is_dealt(self, name: str) -> bool:
-        """Whether a statement is given events of a shared reading."""
+        """Whether a statement gets events of a shared reading."""
         read = self.statements[name].plan.sources
         return len(read) == 1 and read[0] in self._shared
 
     def given(self, name: str | None) -> tuple[int, Mapping[str, int]]:
-        """How many events of a shared input there were, and how many each statement was given."""
+        """The number of events of a shared input, and the number that each statement got."""
         shared = self._shared.get(name)
         if shared is None:
             return 0, {}
@@ -324,7 +322,7 @@ class ScriptPipeline:
         return shared.events, {n: given[each] for n, each in readers.items() if each in given}
 
     def report(self, name: str) -> Report:
-        """The report of a statement, with what was late or bad of the inputs that it reads."""
+        """The report of a statement, with the late and bad rows of the inputs that it reads."""
         statement = self.statements[name]
         own = statement.report()
         read = [self.inputs[each] for each in statement.plan.sources if each in self.inputs]
@@ -332,7 +330,7 @@ class ScriptPipeline:
         return replace(own, late=own.late + late, bad=own.bad + bad)
 
     def whole_report(self, name: str, aside: Sequence[pa.Table]) -> Report:
-        """The same of all there was, with the bad rows that the statement and its inputs have."""
+        """The report of a whole run, with the bad rows of the statement and of its inputs."""
         read = [
             self.inputs[each] for each in self.statements[name].plan.sources if each in self.inputs
         ]
@@ -342,7 +340,7 @@ class ScriptPipeline:
         return replace(self.report(name), quarantined=quarantined)
 
     def _pass_on(self, fed: dict[str | None, Fed], dealt: Dealt | None = None) -> Found:
-        """Feed every statement with what came of those that it reads, or was dealt out to it."""
+        """Feed every statement with the rows of its sources, or with the events dealt out to it."""
         found: Found = {}
         self.is_in_midst = True
         for name, statement in self.statements.items():
@@ -361,7 +359,7 @@ class ScriptPipeline:
                 if statement.plan.plan.on_bad_row == "quarantine":
                     self._note_bad(name, matches.report.quarantined)
             if statement.plan.composite is not None:
-                assert matches is not None, "who is read is told of all times"
+                assert matches is not None, "a statement that is read needs all times"
                 fed[name] = statement.told(matches)
         self.is_in_midst = False
         for conditions in self.conditions.values():
@@ -384,13 +382,34 @@ class ScriptPipeline:
                 yield name, SharedReading({n: p.plan for n, p in pipelines.items()}, asking)
 
 
+def read_in_turn(
+    inputs: Mapping[str | None, InputRows], floor: Callable[[str | None], int]
+) -> Iterator[tuple[str | None, NumberedRows | None]]:
+    """Read complete inputs piece by piece, and None at the end of each.
+
+    Of inputs that come in pieces the one that is read up to the least time is read next.
+    """
+    left = {name: each.pieces() for name, each in inputs.items()}
+    while left:
+        name = min(left, key=floor)
+        piece = next(left[name], None)
+        if piece is None:
+            del left[name]
+        yield name, piece
+
+
+def rows_once(tables: Sequence[pa.Table]) -> pa.Table:
+    """Bad rows of several tables, each row once for each column that makes it bad."""
+    return each_once(joined(tables))
+
+
 def _served(statements: Mapping[str, RunningStatement], reader: str) -> list[RunningStatement]:
-    """Those that one matching serves, the first of it in front."""
+    """The statements that one matching serves, its first one first."""
     members = (each for each in statements.values() if each.reader == reader)
     return sorted(members, key=lambda each: each.plan.name != reader)
 
 
 def _as_read(bad: pa.Table) -> pa.Table:
     """Bad rows without the columns that merging several streams adds."""
-    names = enumerate(bad.column_names)  # of which some may be there twice
+    names = enumerate(bad.column_names)  # some may occur twice
     return bad.select([place for place, name in names if name not in MERGED])

@@ -1,4 +1,4 @@
-"""What the engine needs of a script: frozen values, from which a `ScriptPipeline` is opened."""
+"""The plan of a script: frozen values, from which a `ScriptPipeline` is opened."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sase.binding import Schema
-from sase.binding.streams import NamedStream
+from sase.binding.script.streams import NamedStream
 from sase.cached_property import cached_property
 from sase.engine.blocks.builder import loader_of
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
@@ -17,21 +17,21 @@ from sase.engine.scripts.matching_forms import (
     JointStatements,
     MatchingForm,
 )
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
 
-# The places of a stack, which grows where it must, and the sequences in a chunk of output.
+# The first size of a stack, which can grow, and the sequences in a chunk of output.
 STACK, CHUNK = 1 << 7, 1 << 13
 
 
 @dataclass(frozen=True)
 class InputPlan:
-    """An input: its name, None for the one that has none, its columns, and how late rows may be."""
+    """An input: its name, None if it has none, its columns, and the lateness of its rows."""
 
     name: str | None
     schema: Schema
     lateness: int | None = None
     on_bad_row: str = "error"
-    # Where conditions define the types of its events: the plan of all of them.
+    # If conditions define the types of its events: the plan of all of them.
     typing: EnginePlan | None = None
 
 
@@ -45,43 +45,43 @@ class CompositeType:
 
 @dataclass(frozen=True)
 class StatementPlan:
-    """A statement: the plan over what it reads, and what its results are to those who read them."""
+    """A statement: the plan over its sources, and the type of its results for their readers."""
 
     name: str
     plan: EnginePlan
     streams: tuple[NamedStream, ...]
     composite: CompositeType | None = None
-    # Of the streams of several whose types conditions define, the plan of all their events.
+    # The plan of all events, for a statement over several streams with types by conditions.
     typing: tuple[tuple[str | None, EnginePlan], ...] = ()
 
     @cached_property
     def sources(self) -> tuple[str | None, ...]:
-        """The names of what it reads."""
+        """The names of its sources."""
         return tuple(each.name for each in self.streams)
 
 
 def one_of_many(plan: EnginePlan) -> EnginePlan:
-    """The plan of a statement, of which there may be a thousand: each begins with little room."""
+    """The plan of one of perhaps a thousand statements: each begins with little memory."""
     return replace(plan, options=replace(plan.options, stack=STACK, chunk=CHUNK))
 
 
 @dataclass(frozen=True)
 class ScriptPlan:
-    """Inputs and statements, each of these behind those that it reads."""
+    """Inputs and statements; a statement comes after those that it reads."""
 
     inputs: tuple[InputPlan, ...]
     statements: tuple[StatementPlan, ...]
 
     @cached_property
     def joint(self) -> tuple[JointNames, ...]:
-        """The statements that one matching serves, if all begin together: found out once."""
+        """The statements that one matching serves, if all begin together; computed once."""
         return joint_names(self.inputs, self.statements)
 
 
 def joint_names(
     inputs: Iterable[InputPlan], statements: Sequence[StatementPlan]
 ) -> tuple[JointNames, ...]:
-    """The names of those that one matching serves, of statements over an input alone."""
+    """The names of the statements that one matching serves, of those over one input alone."""
     found = list[JointNames]()
     for given in inputs:
         read = {each.name: each.plan for each in statements if each.sources == (given.name,)}
@@ -91,9 +91,10 @@ def joint_names(
 
 @dataclass(frozen=True)
 class Additions:
-    """How statements are matched that are added to others: with each other, or with some of those.
+    """How added statements are matched: with each other, or with some that run.
 
-    `joined` are by name those with whom one goes on, `apart` those that are alike, and why not.
+    `joined` has for each name the statement that it joins. `apart` has for each name the similar
+    statements that it cannot join, and the reason.
     """
 
     joint: tuple[JointNames, ...]
@@ -107,7 +108,7 @@ class Additions:
         running: Iterable[StatementPlan],
         added: Iterable[StatementPlan],
     ) -> Additions:
-        """Those that are added to some that run."""
+        """Plan the statements that are added to some that run."""
         joint, joined, apart = list[JointNames](), dict[str, str](), dict[str, str]()
         known = {each.name: each for each in running}
         every = {**known, **{each.name: each for each in added}}

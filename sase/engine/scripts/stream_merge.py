@@ -1,10 +1,10 @@
-"""Several streams as one, for a statement that reads them: in order, and as far as it is known.
+"""Merges several streams for a statement that reads them: in order, as far as it is certain.
 
-Events are ordered by time, imprecise ones by the earliest and then by the latest. Of one time those
-of inputs come before composite ones, then the streams as FROM names them, then each in its own
-order. An event goes on once nothing can come before it:
+Events are ordered by time, imprecise ones by the earliest and then by the latest. At one time
+events of inputs precede composite ones; then the streams follow in the order of FROM, and events in
+the order of their stream. An event is released as soon as nothing can come before it:
 
-    floor of a: 5      a holds 4, 5        goes on: both 4, and a's 5
+    floor of a: 5      a holds 4, 5        released: both 4, and a's 5
     floor of b: 7      b holds 4, 5, 6     waits: b's 5, since before it another 5 of a may come
 """
 
@@ -20,28 +20,27 @@ from numpy.typing import NDArray
 
 from sase.binding import Schema
 from sase.binding.schema import MERGED_ORDER, MERGED_TIME, MERGED_TYPE, MERGED_UNTIL
-from sase.binding.streams import NamedStream, ranked
+from sase.binding.script.streams import NamedStream, ranked
 from sase.binding.types import RESOLUTIONS, UNKNOWN, DataType, Kind
 from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.data_types import data_type, factor, is_zone, nanoseconds
-from sase.engine.columns.gather import alike, takeable, taken_rows
-from sase.engine.columns.input import Input, Misfits
-from sase.engine.columns.numbers import (
+from sase.engine.columns.arrow.data_types import data_type, factor, is_zone, nanoseconds
+from sase.engine.columns.arrow.gather import alike, takeable, taken_rows
+from sase.engine.columns.arrow.input import Input, Misfits
+from sase.engine.columns.arrow.python_rows import NO_FLOAT
+from sase.engine.columns.arrow.slice import SavedTable
+from sase.engine.columns.decode.numbers import (
     MOST_DIGITS,
     TOO_GREAT,
     beyond_floats,
     beyond_integers,
     within_integers,
 )
-from sase.engine.columns.python_rows import NO_FLOAT
-from sase.engine.columns.resolve import expected_of_type
-from sase.engine.columns.slice import SavedTable
+from sase.engine.columns.decode.resolve import expected_of_type
 from sase.engine.pipeline.stream_state import BEGINNING, END
 from sase.engine.results.arrow_columns import is_zoned, time_array
-from sase.engine.scripts.composite_events import MICROSECONDS
-from sase.engine.scripts.pieces import Fed, Piece
 from sase.engine.scripts.plan import StatementPlan, loader_of_types
+from sase.engine.scripts.rows import MICROSECONDS, Fed, Piece
 from sase.engine.snapshots.layout import (
     Array,
     Count,
@@ -56,7 +55,7 @@ from sase.engine.snapshots.layout import (
 )
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import DataError, SchemaError
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
 
 MOST = np.iinfo(np.int64).max
 Key = tuple[int, int]
@@ -64,7 +63,7 @@ Key = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class _OrderedRows:
-    """Rows of one stream in its order, and whether each comes behind the one before."""
+    """Rows of one stream in its order, and whether each comes strictly after the one before."""
 
     table: pa.Table
     ts: Numbers
@@ -81,7 +80,7 @@ class _OrderedRows:
 
 @dataclass(eq=False)
 class _HeldStream(Declared):
-    """One of the streams: what it holds, and the time before which no more of it comes."""
+    """One of the streams: its waiting rows, and the time before which no more rows come."""
 
     layout = dict(
         floor=Number(path="floor"),
@@ -150,7 +149,7 @@ class _HeldStream(Declared):
         super()._take(saved, values)
 
     def released(self, limit: int, *, with_limit: bool) -> Iterator[_OrderedRows]:
-        """Give up the rows before a time, or up to it."""
+        """Release the rows before a time, or up to it."""
         while self.held:
             rows = self.held[0]
             end = int(np.searchsorted(rows.ts, limit, "right" if with_limit else "left"))
@@ -185,7 +184,7 @@ class StreamMerge(Declared):
         self._next = 0
 
     def take(self, fed: Mapping[str | None, Fed]) -> Fed:
-        """What can go on, with what came of some of the streams."""
+        """Add rows of some of the streams, and release the rows that need not wait."""
         for each in self.streams:
             more = fed.get(each.stream.name)
             if more is None:
@@ -199,12 +198,12 @@ class StreamMerge(Declared):
         return Fed(pieces, min(each.floor for each in self.streams))
 
     def due(self) -> int | None:
-        """The time to which streams must have come for the first event that is held to go on."""
+        """The time that streams must reach for the first waiting event."""
         first = [int(each.held[0].ts[0]) for each in self.streams if each.held]
         return min(first) + 1 if first else None
 
     def _check_readable(self, inputs: Inputs) -> None:
-        """Refuse columns that the statement reads, and of which Arrow could make nothing."""
+        """Refuse columns that the statement reads, but that Arrow cannot convert."""
         for table in inputs.tables:
             for name in filter(table.unreadable.__contains__, self._asked):
                 raise table.unreadable[name]
@@ -213,7 +212,7 @@ class StreamMerge(Declared):
         """The rows before which nothing can come, stream by stream."""
         limit, first = min((each.floor, rank) for rank, each in enumerate(self.streams))
         for rank, each in enumerate(self.streams):
-            # Of one earliest time those come first that are over first: all of them wait.
+            # Of one earliest time the least latest time comes first: all of them wait.
             with_limit = limit == END or (rank <= first and not self.schema.is_imprecise)
             yield from each.released(limit, with_limit=with_limit)
 
@@ -222,7 +221,7 @@ class StreamMerge(Declared):
         tables = [rows.table for rows in released]
         columns = self._columns(tables)
         until = columns.pop(MERGED_UNTIL).to_numpy() if self.schema.is_imprecise else None
-        # Those of one time are in the order of streams.
+        # Events of one time are in the order of streams.
         order = np.argsort(ts, kind="stable") if until is None else np.lexsort((until, ts))
         table = taken_rows(pa.table(columns), order)
         table = table.append_column(MERGED_TIME, self._times(ts[order]))
@@ -239,9 +238,9 @@ class StreamMerge(Declared):
     def _inexact(
         self, tables: list[pa.Table], order: Numbers
     ) -> tuple[dict[str, Misfits], dict[str, list[Any]]]:
-        """Which numbers the type of a column in other streams does not have; and all values.
+        """The numbers of other streams that do not fit the type of a column; and all values.
 
-        As floats two integers could be one, and a decimal is another number: none is 0.1.
+        As floats two integers may become equal, and a decimal changes: no float equals 0.1.
         """
         misfits: dict[str, Misfits] = {}
         values: dict[str, list[Any]] = {}
@@ -258,7 +257,7 @@ class StreamMerge(Declared):
         return misfits, values
 
     def _columns(self, tables: list[pa.Table]) -> dict[str, pa.ChunkedArray]:
-        """The columns of all tables; of those that some have not NULL."""
+        """The columns of all tables; NULL where a table does not have a column."""
         come = (name for table in tables for name in table.schema.names)
         self._names = list(dict.fromkeys([*self._names, *come]))
         return {
@@ -266,12 +265,12 @@ class StreamMerge(Declared):
         }
 
     def _read_chunks(self, tables: list[pa.Table], name: str) -> list[pa.Array]:
-        """A column through tables, without integers that are bad where it is read."""
+        """A column through tables, without integers that are bad for its reader."""
         chunks = self._all_chunks(tables, name)
         return within_integers(chunks) if name in self._asked else chunks
 
     def _all_chunks(self, tables: list[pa.Table], name: str) -> list[pa.Array]:
-        """A column through tables, and nothing of the type in which it is read of all streams."""
+        """A column through tables, with an empty chunk of the type of all streams, if it is one."""
         chunks, expected = _chunks(tables, name), expected_of_type(self.schema, None, name)
         if expected.kind is Kind.FLOAT:
             return [*chunks, pa.nulls(0, pa.float64())]
@@ -297,13 +296,13 @@ class StreamMerge(Declared):
     # ------------------------------------------------------------ one unit of time
 
     def _times(self, ts: Numbers) -> pa.Array:
-        """Times as the streams have them: those in floats are seconds."""
+        """Times in the form of the streams: those in floats are seconds."""
         if self._clock.kind is Kind.FLOAT:
             return pa.array(ts / MICROSECONDS)
         return time_array(ts, self._clock, self._zone)
 
     def _scale(self, source: _HeldStream, piece: Piece) -> int:
-        """How many units of the merged time a unit of a stream is."""
+        """The units of the merged time in a unit of a stream."""
         column = source.stream.schema.time
         tables = [each.source.schema for each in piece.inputs.tables]
         given = next((each.field(column).type for each in tables if column in each.names), None)
@@ -367,7 +366,7 @@ def _table(inputs: Inputs, events: Events, schema: Schema) -> pa.Table:
 
 
 def _chunks(tables: list[pa.Table], name: str) -> list[pa.Array]:
-    """A column through tables, as Arrow can take values of it; NULL in those without it."""
+    """A column through tables, in chunks that Arrow can take from; NULL in tables without it."""
     found: list[pa.Array] = []
     for table in tables:
         at = table.schema.get_field_index(name)
@@ -377,7 +376,7 @@ def _chunks(tables: list[pa.Table], name: str) -> list[pa.Array]:
 
 
 def _columns_of(plan: StatementPlan) -> Iterator[str]:
-    """The columns that are known of all streams, and those that the plan reads."""
+    """The columns that all streams have, and those that the plan reads."""
     for each in plan.streams:
         schema = each.schema
         tables = [schema.columns or (), *(t.attributes or () for t in schema.types or ())]

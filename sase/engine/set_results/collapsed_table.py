@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sase.base.texts import digits
 from sase.binding.bound import BoundComponent
-from sase.digits import digits
 from sase.engine.columns.arrays import Numbers
 from sase.engine.resources import available_memory
 from sase.engine.results.arrow_columns import time_array
@@ -38,7 +38,7 @@ class EventLists:
 class CollapsedForm:
     """Final events by position, the number of matches that end there, and their events.
 
-    With `firsts` a row stands for the matches between that first and final event.
+    With `firsts` a row represents the matches between that first and final event.
     """
 
     positions: Numbers
@@ -56,46 +56,48 @@ def check_size(entries: int) -> None:
         )
 
 
-def collapsed_table(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]) -> pa.Table:
+def collapsed_table(ends: CollapsedForm, matches: MatchBatch, keys: Sequence[str]) -> pa.Table:
     """The collapsed form with row numbers, and without RETURN with events."""
-    columns = {**_head(ends, found, keys), "count": count_column(ends.counts)}
-    rows = [_list(each, pa.array(found.history.rows(each.positions))) for each in ends.lists]
-    columns["rows"] = pa.StructArray.from_arrays(rows, found.names)
-    if found.shape.columns is None:
-        columns["events"] = _events(ends, found)
+    columns = {**_head(ends, matches, keys), "count": count_column(ends.counts)}
+    rows = [_list(each, pa.array(matches.history.rows(each.positions))) for each in ends.lists]
+    columns["rows"] = pa.StructArray.from_arrays(rows, matches.names)
+    if matches.shape.columns is None:
+        columns["events"] = _events(ends, matches)
     return pa.table(columns)
 
 
-def collapsed_events(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]) -> pa.Table:
+def collapsed_events(ends: CollapsedForm, matches: MatchBatch, keys: Sequence[str]) -> pa.Table:
     """The collapsed form with all read columns of events, without row numbers.
 
     The types must be known before the counts, so counts are text.
     """
     count = pa.array([digits(each) for each in ends.counts], pa.string())
-    return pa.table({**_head(ends, found, keys), "count": count, "events": _events(ends, found)})
+    return pa.table(
+        {**_head(ends, matches, keys), "count": count, "events": _events(ends, matches)}
+    )
 
 
-def _head(ends: CollapsedForm, found: MatchBatch, keys: Sequence[str]) -> dict[str, pa.Array]:
+def _head(ends: CollapsedForm, matches: MatchBatch, keys: Sequence[str]) -> dict[str, pa.Array]:
     """The columns `ts_start` (if rows have first events), `ts_end` and `key`."""
-    columns = {} if ends.firsts is None else {"ts_start": _times(ends.firsts, found)}
-    columns["ts_end"] = _times(ends.positions, found, is_end=True)
+    columns = {} if ends.firsts is None else {"ts_start": _times(ends.firsts, matches)}
+    columns["ts_end"] = _times(ends.positions, matches, is_end=True)
     if keys:
-        first = found.shape.components[0]  # treated as admitting events of every type
+        first = matches.shape.components[0]  # treated as admitting events of every type
         last = BoundComponent(first.index, first.variable, first.named, None)
-        values = [found.attribute(last, name, ends.positions) for name in keys]
+        values = [matches.attribute(last, name, ends.positions) for name in keys]
         columns["key"] = pa.StructArray.from_arrays(
             [value.combine_chunks() for value in values], list(keys)
         )
     return columns
 
 
-def _events(ends: CollapsedForm, found: MatchBatch) -> pa.StructArray:
+def _events(ends: CollapsedForm, matches: MatchBatch) -> pa.StructArray:
     """The events by component."""
     events = [
-        _list(each, found.events_of(component, each.positions))
-        for each, component in zip(ends.lists, found.shape.components, strict=True)
+        _list(each, matches.events_of(component, each.positions))
+        for each, component in zip(ends.lists, matches.shape.components, strict=True)
     ]
-    return pa.StructArray.from_arrays(events, found.names)
+    return pa.StructArray.from_arrays(events, matches.names)
 
 
 def count_column(counts: Sequence[int]) -> pa.Array:
@@ -105,9 +107,9 @@ def count_column(counts: Sequence[int]) -> pa.Array:
     return pa.array([digits(each) for each in counts], pa.string())
 
 
-def _times(positions: Numbers, found: MatchBatch, *, is_end: bool = False) -> pa.Array:
+def _times(positions: Numbers, matches: MatchBatch, *, is_end: bool = False) -> pa.Array:
     """The times of events; with imprecise time that of an end is the latest."""
-    schema, history = found.shape.schema, found.history
+    schema, history = matches.shape.schema, matches.history
     given = history.type_of(schema.time, None)
     is_latest = is_end and schema.is_imprecise
     times = history.latest(positions) if is_latest else history.times(positions)

@@ -9,10 +9,11 @@ from typing import Any, NoReturn, TypeAlias
 
 import pyarrow as pa
 
+from sase.base.texts import did_you_mean
 from sase.binding.bound import BoundComponent
 from sase.cached_property import cached_property
 from sase.engine.match_graph.aggregates import Number
-from sase.engine.match_graph.sampling import Estimate
+from sase.engine.match_graph.ranks import Estimate
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch, ResultBatch
 from sase.engine.results.matches import Matches
@@ -21,7 +22,6 @@ from sase.engine.set_results.counted import CountedMatches
 from sase.engine.set_results.counted_union import CountedUnion
 from sase.engine.set_results.listed import ListedMatches
 from sase.errors import PlanError, SaseError
-from sase.nearest import did_you_mean
 from sase.printable import printable
 
 # The most matches examined one by one.
@@ -183,8 +183,8 @@ class CompressedMatches:
 
     def __reduce__(self) -> NoReturn:
         raise SaseError(
-            "a set of matches is not pickled or copied, since it has all events: do so with what it"
-            " says, such as  count() ,  to_arrow()  or  sample(…) , or with the query"
+            "a set of matches is not pickled or copied, since it has all events: do so with its"
+            " results, such as  count() ,  to_arrow()  or  sample(…) , or with the query"
         )
 
     def __repr__(self) -> str:

@@ -9,20 +9,23 @@ from itertools import islice
 import numpy as np
 import pyarrow as pa
 
+from sase.base.texts import digits
 from sase.binding.bound import BoundComponent
-from sase.digits import digits
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.match_graph import Binding, EndCount, EndLists, MatchSet
 from sase.engine.match_graph.aggregates import Function, Number, Values
-from sase.engine.match_graph.sampling import Estimate, estimated, exactly
+from sase.engine.match_graph.ranks import Estimate, estimated, exactly
 from sase.engine.match_graph.totals import PairLists
+from sase.engine.operators.kleene.counted_store import CountedStore
 from sase.engine.operators.kleene.match_set_evaluation import (
     CollectedMatches,
     MatchSetEvaluationState,
 )
+from sase.engine.operators.kleene.run_operator import RunOperator
 from sase.engine.pipeline.batch import RowsInMemory
 from sase.engine.pipeline.limits import RunGuard, check_of, working
+from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch
 from sase.engine.set_results.collapsed_table import (
@@ -31,8 +34,43 @@ from sase.engine.set_results.collapsed_table import (
     check_size,
     count_column,
 )
-from sase.engine.set_results.collected import CollectedEvents
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
+
+# ---------------------------------------------------------------- collected
+
+
+class CollectedEvents:
+    """A run that has read all events, without finding matches."""
+
+    reasons: tuple[str, ...] = ()
+
+    def __init__(
+        self, plan: EnginePlan, rows: RowsInMemory, events: Events, guard: RunGuard | None = None
+    ) -> None:
+        self._rows, self._guard = rows, guard
+        self._pipeline = Pipeline(plan, check=check_of(guard))
+        self._pipeline.bind_input(rows.inputs, events)
+        with working(guard):
+            for _ in self._pipeline.results(events):
+                raise AssertionError("a collapsed evaluation lists no match")
+
+    @property
+    def report(self) -> Report:
+        """The report of the run, with overflows in conditions on neighbours."""
+        context = self._pipeline.context
+        for overflows in context.overflows:
+            overflows.collect(lambda place: int(context.buffer.numbers("position")[place]))
+        if context.overflows:
+            self._pipeline.warnings.note_rows(self._pipeline.state.history)
+        return self._rows.told(self._pipeline.report())
+
+    @property
+    def nothing(self) -> MatchBatch:
+        """An empty batch."""
+        return MatchBatch(self._pipeline.shape, self._pipeline.state.history)
+
+
+# ---------------------------------------------------------------- counted
 
 # The most matches converted at once; the first piece has one, so that it comes soon.
 LARGEST_PIECE = 4096
@@ -41,7 +79,7 @@ ENTRIES = 1 << 16
 
 
 class CountedMatches(CollectedEvents):
-    """The matches of a plan whose matches are all the paths of a graph.
+    """The matches of a plan for which the paths of a graph are exactly the matches.
 
     Only `estimate` considers HAVING.
     """
@@ -112,7 +150,7 @@ class CountedMatches(CollectedEvents):
             yield piece.ends()
 
     def count_within(self, within: range) -> int:
-        """The number of matches whose final event is at a position `within` a range."""
+        """The number of matches with their final event at a position `within` a range."""
         return count_within(self._collected, within)
 
     def aggregate(
@@ -130,53 +168,53 @@ class CountedMatches(CollectedEvents):
 
 
 def held_by_end(
-    found: CollectedMatches, within: range | None = None
+    matches: CollectedMatches, within: range | None = None
 ) -> Iterator[tuple[EndCount, EndLists]]:
     """The final events at positions `within` a range, and the events of their matches."""
-    every = found.matches.counts_by_end()
+    every = matches.matches.counts_by_end()
     ends = (each for each in every if within is None or each.position in within)
-    return zip(ends, found.matches.collapsed(within=within), strict=True)
+    return zip(ends, matches.matches.collapsed(within=within), strict=True)
 
 
-def count_within(found: CollectedMatches, within: range) -> int:
-    """The number of matches whose final event is at a position `within` a range."""
-    return sum(end.count for end in found.matches.counts_by_end() if end.position in within)
+def count_within(matches: CollectedMatches, within: range) -> int:
+    """The number of matches with their final event at a position `within` a range."""
+    return sum(end.count for end in matches.matches.counts_by_end() if end.position in within)
 
 
 def values_of(
-    found: CollectedMatches, nothing: MatchBatch, component: BoundComponent, name: str | None
+    matches: CollectedMatches, nothing: MatchBatch, component: BoundComponent, name: str | None
 ) -> list[Values]:
     """The values of a component's attribute by partition and place; ones without a name."""
     return [
         [1] * len(positions)
         if name is None
         else nothing.attribute(component, name, positions).to_pylist()
-        for positions in found.positions
+        for positions in matches.positions
     ]
 
 
 class FormBuilder:
     """Builds a piece of a collapsed form."""
 
-    def __init__(self, found: CollectedMatches) -> None:
-        self._found, self.entries = found, 0
+    def __init__(self, matches: CollectedMatches) -> None:
+        self._found, self.entries = matches, 0
         self._firsts, self._positions, self._counts = list[int](), list[int](), list[int]()
-        self._lists: list[list[Numbers]] = [[] for _ in range(found.levels)]
+        self._lists: list[list[Numbers]] = [[] for _ in range(matches.levels)]
 
     @classmethod
-    def over(cls, found: CollectedMatches, within: range | None = None) -> FormBuilder:
+    def over(cls, matches: CollectedMatches, within: range | None = None) -> FormBuilder:
         """Build the form of all final events at positions `within` a range."""
-        whole = cls(found)
-        for end, held in held_by_end(found, within):
+        whole = cls(matches)
+        for end, held in held_by_end(matches, within):
             whole.add(end, held)
             check_size(whole.entries)
         return whole
 
     @classmethod
-    def by_first(cls, found: CollectedMatches) -> FormBuilder:
+    def by_first(cls, matches: CollectedMatches) -> FormBuilder:
         """Build the form of all pairs of a first and a final event."""
-        whole = cls(found)
-        for pair in found.matches.collapsed_pairs():
+        whole = cls(matches)
+        for pair in matches.matches.collapsed_pairs():
             whole.add_pair(pair)
             check_size(whole.entries)
         return whole
@@ -246,3 +284,49 @@ class MatchCount(int):
     def to_arrow(self) -> pa.Table:
         """A row with the column `count`: int64, or text if it is larger."""
         return pa.table({"count": count_column([int(self)])})
+
+
+# ---------------------------------------------------------------- counted states
+
+
+class CountedStates(CollectedEvents):
+    """The matches of a plan that collects events, as paths through states."""
+
+    def count(self, most: int) -> int:
+        """The exact number; `most` is not needed."""
+        evaluation = self._pipeline.operators[0]
+        assert isinstance(evaluation, MatchSetEvaluationState)
+        with working(self._guard):
+            return evaluation.count()
+
+
+# ---------------------------------------------------------------- counted histories
+
+
+class CountedHistories:
+    """The number of matches of a plan that counts the histories of merged runs."""
+
+    reasons: tuple[str, ...] = ()
+
+    def __init__(
+        self, plan: EnginePlan, rows: RowsInMemory, events: Events, guard: RunGuard | None = None
+    ) -> None:
+        self._rows = rows
+        self._pipeline = Pipeline(plan, check=check_of(guard))
+        self._pipeline.bind_input(rows.inputs, events)
+        with working(guard):
+            for _ in self._pipeline.results(events):
+                raise AssertionError("a count of histories finds no match")
+        evaluation = self._pipeline.operators[0]
+        assert isinstance(evaluation, RunOperator)
+        assert isinstance(evaluation.store, CountedStore)
+        self._store = evaluation.store
+
+    def count(self, most: int) -> int:
+        """The exact number."""
+        return self._store.count
+
+    @property
+    def report(self) -> Report:
+        """The report of the run."""
+        return self._rows.told(self._pipeline.report())

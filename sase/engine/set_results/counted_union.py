@@ -15,8 +15,9 @@ from sase.cached_property import cached_property
 from sase.engine.columns import Events
 from sase.engine.match_graph import Binding, MatchSet
 from sase.engine.match_graph.aggregates import Function, Number, ValuedPaths, aggregated
-from sase.engine.match_graph.sampling import Estimate, exactly
-from sase.engine.operators.bindings.unions import BranchLevels, UnionBindings, levels_of
+from sase.engine.match_graph.ranks import Estimate, exactly
+from sase.engine.operators.bindings.bindings import Bindings
+from sase.engine.operators.bindings.unions import BranchLevels, levels_of
 from sase.engine.operators.branches.union import UnionState
 from sase.engine.operators.kleene.match_set_evaluation import (
     CollectedMatches,
@@ -26,11 +27,16 @@ from sase.engine.pipeline.batch import RowsInMemory
 from sase.engine.pipeline.limits import RunGuard, working
 from sase.engine.results.batch import MatchBatch
 from sase.engine.set_results.collapsed_table import CollapsedForm, check_size
-from sase.engine.set_results.collected import CollectedEvents
-from sase.engine.set_results.counted import CountedMatches, FormBuilder, count_within, values_of
+from sase.engine.set_results.counted import (
+    CollectedEvents,
+    CountedMatches,
+    FormBuilder,
+    count_within,
+    values_of,
+)
 from sase.engine.set_results.listed import CollapsedBuilder
 from sase.errors import SaseError
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
 
 # Matches of a branch made at once: smaller pieces would need more merging.
 AT_ONCE = 1 << 8
@@ -47,11 +53,11 @@ class BranchSet(NamedTuple):
         """The graph."""
         return self.found.matches
 
-    def united(self, matches: list[Binding]) -> UnionBindings:
+    def united(self, matches: list[Binding]) -> Bindings:
         """Convert matches to the variables of the whole pattern."""
         return self.levels.united(self.found.bindings(matches))
 
-    def parts(self, at_once: int) -> Iterator[UnionBindings]:
+    def parts(self, at_once: int) -> Iterator[Bindings]:
         """All matches in order, made on demand."""
         matches = iter(self.set)
         while some := list(islice(matches, at_once)):
@@ -66,7 +72,7 @@ class CountedUnion(CollectedEvents):
     ) -> None:
         super().__init__(plan, rows, events, guard)
         union = self._pipeline.operators[0]
-        assert isinstance(union, UnionState), "each branch is one, and no other operator stands"
+        assert isinstance(union, UnionState), "each branch is one, and there is no other operator"
         assert plan.union is not None
         self._union = union
         self._evaluations = [_evaluation(scan.states[0]) for scan in union.scans]
@@ -88,7 +94,7 @@ class CountedUnion(CollectedEvents):
 
     def sample(self, number: int, seed: int, most: int) -> Iterator[MatchBatch]:
         """Draw independent matches: a branch in proportion to its matches, then one of these."""
-        random, drawn, branches = Random(seed), list[UnionBindings](), self._branches
+        random, drawn, branches = Random(seed), list[Bindings](), self._branches
         sums = list(accumulate(each.set.count() for each in branches))
         if number and not sums[-1]:
             raise SaseError("there is no match to sample")
@@ -96,9 +102,9 @@ class CountedUnion(CollectedEvents):
         for place, each in enumerate(branches):
             matches = each.set.sample(chosen.count(place), random.getrandbits(63))
             drawn.append(each.united(matches))
-        found = UnionBindings.united(drawn, self._levels[0].count)
+        found = Bindings.joined(drawn)
         order = np.argsort(np.argsort(np.array(chosen, np.int64), kind="stable"), kind="stable")
-        return self._results_of(self._union.judged(found.at(order)))
+        return self._results_of(self._union.judged(found[:, order]))
 
     def first(self, number: int) -> Iterator[MatchBatch]:
         """The first matches in order."""
@@ -117,8 +123,8 @@ class CountedUnion(CollectedEvents):
         found = [each.parts(at_once) for each in self._branches]
         return self._results_of(self._union.merged(found, at_once))
 
-    def _results_of(self, found: Iterator[UnionBindings]) -> Iterator[MatchBatch]:
-        for part in found:
+    def _results_of(self, bindings: Iterator[Bindings]) -> Iterator[MatchBatch]:
+        for part in bindings:
             yield replace(self.nothing, results=(self._pipeline.top.result(part),))
 
     def ends(self, most: int) -> CollapsedForm:
@@ -149,7 +155,7 @@ class CountedUnion(CollectedEvents):
         return whole
 
     def count_within(self, within: range) -> int:
-        """The number of matches whose final event is at a position `within` a range."""
+        """The number of matches with their final event at a position `within` a range."""
         return sum(count_within(each.found, within) for each in self._branches)
 
     def aggregate(

@@ -9,13 +9,12 @@ from typing import TypeVar
 
 import numpy as np
 
+from sase.base.texts import digits
 from sase.cached_property import cached_property
-from sase.digits import digits
 from sase.engine.columns.arrays import Floats, Numbers
 from sase.engine.match_graph.aggregates import Function, Number, listed, plain
-from sase.engine.match_graph.sampling import Estimate
-from sase.engine.operators.bindings.bindings import as_bindings, begins_of
-from sase.engine.operators.bindings.unions import likely_of
+from sase.engine.match_graph.ranks import Estimate
+from sase.engine.operators.bindings.bindings import as_bindings, begins_of, likely_of
 from sase.engine.operators.transformation import Results
 from sase.engine.report import Report
 from sase.engine.results.batch import MatchBatch, ResultBatch
@@ -251,7 +250,7 @@ class CollapsedBuilder:
                 known.add(np.repeat(rows, ends - begins_of(ends)), events)
 
     def add_form(self, form: CollapsedForm, levels: Numbers) -> None:
-        """Add the form of other matches, whose levels map to `levels`."""
+        """Add the form of other matches; `levels` maps their levels."""
         rows = form.positions if form.firsts is None else form.positions * FIRSTS + form.firsts
         for row, number in zip(rows.tolist(), form.counts, strict=True):
             self._counts[row] = self._counts.get(row, 0) + number

@@ -1,1 +1,1 @@
-"""What snapshots are made of: state as bytes, checked as it is read, and the forms of releases."""
+"""Snapshots: encode state as bytes, check it when it is read, and migrate older formats."""

@@ -1,13 +1,12 @@
-"""Encode state as bytes: arrays and plain values, nothing that could be run when it is read.
-
-A header of JSON describes the values; an array stands in it as its type, shape and place among the
-bytes behind. Whatever was changed on the way is seen by the checksum.
-"""
+"""Encode state as bytes, check it when it is decoded, and migrate formats of older releases."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
+from functools import cache
 from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
 from math import prod
 from reprlib import repr as brief
 from typing import Any
@@ -16,6 +15,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.errors import SnapshotError
+
+# ---------------------------------------------------------------- migrations
+
+# Every change of the saved values, or of their meaning, makes a new format. After the first release
+# the format of each release stays readable: a change comes with an entry of `MIGRATIONS`, which
+# turns a decoded state into one of the next format. It makes none of the checks of a restore.
+
+FORMAT = 19
+# By format the migration to the next one. No format has been released yet.
+MIGRATIONS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+
+
+@cache
+def release() -> str:
+    """The version of this package, which is written into snapshots."""
+    try:
+        return version("sase")
+    except PackageNotFoundError:  # the package is not installed
+        return "an unreleased version"
+
+
+def migrated(
+    state: Any,
+    migrations: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = MIGRATIONS,
+    form: int = FORMAT,
+) -> dict[str, Any]:
+    """Migrate a decoded state to this version's format, or raise an error with its format."""
+    if not isinstance(state, dict) or type(state.get("format")) is not int:
+        raise SnapshotError("this is no snapshot: it does not say which form it has")
+    found: dict[str, Any] = state
+    while found["format"] != form:
+        if found["format"] not in migrations:
+            writer = found.get("version")
+            by = f", written by SASE {brief(writer)}" if isinstance(writer, str) else ""
+            raise SnapshotError(
+                f"this snapshot has form {brief(found['format'])}{by}; this version reads form"
+                f" {form}: restore it with the version that wrote it, or push the events again"
+            )
+        found = migrations[found["format"]](found)
+    return found
+
+
+# ---------------------------------------------------------------- codec
+
+# A JSON header describes the values. An array in it has its type, its shape and its position in the
+# bytes after the header. A checksum detects any change.
 
 MARK, DIGEST = b"SASE state 1\n", 32
 _DTYPES = ("int64", "int16", "uint8", "bool")
@@ -32,7 +77,7 @@ def to_bytes(state: Any) -> bytes:
 
 
 def from_bytes(data: bytes) -> Any:
-    """Decode what `to_bytes` wrote."""
+    """Decode the bytes that `to_bytes` returns."""
     body = data[len(MARK) + DIGEST :]
     if data[: len(MARK)] != MARK:
         raise SnapshotError("this is no saved state, or one of another version of SASE")
@@ -62,9 +107,9 @@ def _described(value: Any, arrays: list[bytes]) -> Any:
 
 
 class _Decoder:
-    """Decode a header over the bytes of arrays, each of which is read once.
+    """Decodes a header over the bytes of arrays, each of which is read once.
 
-    So what is decoded is never much larger than the bytes that it is decoded from.
+    So the decoded state is never much larger than the bytes.
     """
 
     def __init__(self, data: memoryview) -> None:
@@ -90,7 +135,7 @@ class _Decoder:
         count, start = prod(shape), self._at
         self._at += count * np.dtype(name).itemsize
         if self._at > len(self._data):
-            raise ValueError(f"an array of {brief(shape)} is longer than what there is")
+            raise ValueError(f"an array of {brief(shape)} is longer than the snapshot")
         found = np.frombuffer(self._data, name, count, start).reshape(shape).copy()
         if name == "bool" and found.view(np.uint8).max(initial=0) > 1:
             raise ValueError("a truth value is neither 0 nor 1")

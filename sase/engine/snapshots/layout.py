@@ -1,14 +1,15 @@
-"""Declare the state of an object: what is saved, what may be restored, and the memory it takes.
+"""Declare the state of an object: its saved values, the checks of restored ones, and its memory.
 
 The `layout` of a class has the members of the state by name, in the order in which they are read.
-Each is a field with the sizes and bounds of its values. `Declared` saves and restores by it: what
-does not fit its field is refused. What must hold between values a class checks where it takes them.
+Each is a field with the sizes and bounds of its values. `Declared` saves and restores by it, and
+refuses values that do not fit their field. Conditions between values are checked by the class, in
+`_take`.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from operator import attrgetter
@@ -18,7 +19,7 @@ from typing import Any, ClassVar, TypeAlias
 from sase.engine.snapshots.saved_state import LEAST, MOST, MOST_COUNTED, LiveEvents, Saved
 
 # A number, or a name. `.path` is an attribute of the owner, `live.path` one of the live events.
-# Other names are bound to the size of the array where they occur first. SAME is the size of the
+# Other names are bound to the size of the array in which they first occur. SAME is the size of the
 # array that is replaced, None is any.
 Size: TypeAlias = "int | str | None"
 SAME = "="
@@ -32,7 +33,7 @@ class Sizes:
         self._bound: dict[str, int] = {}
 
     def of(self, size: Size) -> Any:
-        """The value of a size, None if any will do."""
+        """The value of a size, None if any is valid."""
         if not isinstance(size, str):
             return size
         source, dot, path = size.partition(".")
@@ -41,23 +42,23 @@ class Sizes:
         return attrgetter(path)(self._live if source else self.owner)
 
     def bind(self, names: Iterable[Size], values: Iterable[int]) -> None:
-        """Bind the names of sizes that are read for the first time."""
+        """Bind names to sizes, except names that are bound already."""
         for name, value in zip(names, values, strict=True):
             if isinstance(name, str):
                 self._bound.setdefault(name, value)
 
     def inner(self) -> Sizes:
-        """Sizes in which no name is bound, for one of several rows."""
+        """Sizes without bound names, for one of several rows."""
         return Sizes(self.owner, self._live)
 
 
 @dataclass(frozen=True)
 class StateField:
-    """A member of a state: how it is saved, and read where the owner has a value `now`.
+    """A member of a state: how it is saved, and how it is read, given the owner's present value.
 
-    The path leads from the owner to its attribute, `_name` if none is said. Where it is None, the
-    owner encodes the value, or has no such member. What is restored `in_place` is not replaced. The
-    text is compared with that of other versions.
+    The path leads from the owner to its attribute; the default is `_name`. If it is None, the owner
+    encodes the value, or has no such member. A value restored `in_place` is not replaced. The text
+    is compared with that of other versions.
     """
 
     read: Callable[[Saved, Any, Sizes], Any]
@@ -73,7 +74,7 @@ class StateField:
         return attrgetter(path)(owner) if "." in path else getattr(owner, path)
 
     def put(self, owner: object, name: str, value: Any) -> None:
-        """Replace the value of an owner, or the one in a named tuple of it."""
+        """Replace the value of an owner, or the member of a named tuple in it."""
         if self.path is None or self.in_place:
             return
         first, _, rest = (self.path or f"_{name}").partition(".")
@@ -83,7 +84,7 @@ class StateField:
 
 
 def kind(make: Callable[..., StateField]) -> Callable[..., StateField]:
-    """A function that makes fields, each with a path and the text of its call."""
+    """Make a function return fields with a path and with the text of its call."""
 
     @wraps(make)
     def made(*arguments: Any, path: str | None = "", **named: Any) -> StateField:
@@ -123,7 +124,7 @@ def Text() -> StateField:
 
 @kind
 def Texts(into: Callable[[list[str]], Any] = list) -> StateField:
-    """Texts that differ."""
+    """Distinct texts."""
     return StateField(lambda saved, *_: into(saved.texts()), sorted if into is set else list)
 
 
@@ -157,7 +158,7 @@ def Own() -> StateField:
 
 @kind
 def Each(field: StateField) -> StateField:
-    """As many values as there are now."""
+    """A list with as many values as the present one."""
 
     def read(saved: Saved, now: Any, sizes: Sizes) -> Any:
         pairs = zip(saved.parts(len(now)), now, strict=True)
@@ -173,7 +174,7 @@ def Each(field: StateField) -> StateField:
 
 @kind
 def Row(*fields: StateField, into: Callable[..., Any] | None = None) -> StateField:
-    """A tuple, of which the first values are saved."""
+    """A tuple; its first values are saved."""
 
     def read(saved: Saved, _: object, sizes: Sizes) -> Any:
         pairs = zip(fields, saved.parts(len(fields)), strict=True)
@@ -199,13 +200,13 @@ def Many(field: StateField, into: Callable[[Any], Any] = list) -> StateField:
 
 
 def Blocks(last: Size = "live.last") -> StateField:
-    """The last measure of each block whose window is open, and its first event."""
+    """For each block with an open window, its last measure and its first event."""
     return Many(Row(Number(), Number("live.first", last)), deque)
 
 
 @kind
 def Record(**fields: StateField) -> StateField:
-    """Members of a named tuple, or those that a dict has; None has none."""
+    """Members of a named tuple or a dict, if they are present; None has none."""
 
     def own(value: Any) -> dict[str, Any]:
         known = value._asdict() if hasattr(value, "_asdict") else value or {}
@@ -237,7 +238,7 @@ def Nullable(field: StateField) -> StateField:
 
 @kind
 def IfThere(field: StateField) -> StateField:
-    """A value that some plans have; that of the others is None."""
+    """A value that only some plans have; otherwise None."""
 
     def read(saved: Saved, now: Any, sizes: Sizes) -> Any:
         if now is not None:
@@ -254,7 +255,7 @@ def IfThere(field: StateField) -> StateField:
 
 @kind
 def By(method: str) -> StateField:
-    """A value in a form that the owner encodes, and which a method of it reads."""
+    """A value that the owner encodes, and a method of it decodes."""
     return StateField(lambda saved, _, sizes: getattr(sizes.owner, method)(saved))
 
 
@@ -266,29 +267,39 @@ def _checkpoint(value: Any) -> Any:
     return value.checkpoint()
 
 
-# ---------------------------------------------------------------- all of an object
+# ---------------------------------------------------------------- declared objects
 
 
 class Declared:
-    """An object whose state its layout declares."""
+    """An object with a state that its layout declares; the state includes that of its parts."""
 
     layout: ClassVar[dict[str, StateField]]
 
     def checkpoint(self) -> dict[str, Any]:
         """The state as arrays and plain values."""
-        return {name: field.save(value) for name, field, value in self._state_members()}
+        found = {name: field.save(value) for name, field, value in self._state_members()}
+        for part in self._owned():
+            found |= part.checkpoint()
+        return found
 
     def restore(self, saved: Saved) -> None:
-        """Go on from a state that was saved, each value of which is checked as it is taken."""
+        """Restore a saved state; each value is checked when it is read."""
         values, sizes = SimpleNamespace(), Sizes(self, saved.live)
         for name, field, now in self._state_members():
             setattr(values, name, field.read(saved.part(name), now, sizes))
         self._take(saved, values)
+        for part in self._owned():
+            part.restore(saved)
 
     @property
     def nbytes(self) -> int:
         """The bytes of the arrays."""
-        return sum(field.nbytes(value) for _, field, value in self._state_members())
+        own = sum(field.nbytes(value) for _, field, value in self._state_members())
+        return own + sum(part.nbytes for part in self._owned())
+
+    def _owned(self) -> Sequence[Declared]:
+        """Objects with a state of their own, which are restored after their owner."""
+        return ()
 
     def _state_members(self) -> Iterator[tuple[str, StateField, Any]]:
         encoded = self._encoded()
@@ -299,10 +310,10 @@ class Declared:
                 yield name, field, field.value(self, name)
 
     def _encoded(self) -> dict[str, Any]:
-        """The values whose form in a state is another."""
+        """The values that are saved in another form, by name."""
         return {}
 
     def _take(self, saved: Saved, values: Any) -> None:
-        """Check what must hold between values, and put them in their places."""
+        """Check conditions between values, and set the attributes."""
         for name, value in vars(values).items():
             self.layout[name].put(self, name, value)

@@ -1,9 +1,9 @@
-"""Take values out of a state that was read, each of which is checked as it is taken.
+"""Read values of a saved state, each with a check.
 
-Kernels index arrays by what a state holds, and a state is what someone kept in a store. So nobody
-sees its values but by the methods of `Saved`: each says what may stand there, and raises a
-`SnapshotError` that names the place where something else does. What hangs together is checked
-beside, by `Saved.check`, where the operator restores it.
+Kernels index arrays by numbers of the state, and a state comes from a store that others may write.
+So its values are read only by the methods of `Saved`. Each states the valid values, and raises a
+`SnapshotError` with the place for others. Conditions between values are checked by `Saved.check` in
+the operator that restores them.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from sase.errors import SnapshotError
 
 Numbers: TypeAlias = NDArray[np.int64]
 LEAST, MOST = -(2**63), 2**63 - 1
-# Counters end here, so that sums of some stay within int64.
+# The greatest value of a counter, so that sums of several stay within int64.
 MOST_COUNTED = 2**60
 
 
 @dataclass(frozen=True)
 class LiveEvents:
-    """The events that a state may name: numbers from `first` up to `end`.
+    """The events that a state may refer to: numbers from `first` up to `end`.
 
-    `positions` are the events of the stream, `is_done` says whether LIMIT is reached, after which
-    nothing runs any more. `kinds` are the tags that values of an attribute may have up to, by name;
-    those of which there are none have no values. `texts` are the codes of texts, which the values
-    of some attributes are: by name of what types, or of all, which is None. `sizes` bound the codes
-    of each key, and types are numbered up to `unknown_type`.
+    `positions` is the number of events of the stream; `is_done` says that LIMIT is reached, so that
+    nothing runs any more. `kinds` are the greatest valid tags of attributes, by name; other
+    attributes have no values. `texts` is the number of text codes. `text_attributes` are attributes
+    with texts as values, in events of certain types or of all (None). `sizes` bound the codes of
+    each key, and types are numbered up to `unknown_type`.
     """
 
     first: int = 0
@@ -73,14 +73,14 @@ class LiveEvents:
 
 @dataclass(frozen=True)
 class Saved:
-    """A part of a state, the place where it stands, and the events that there are."""
+    """A part of a state, its place in it, and the events that it may refer to."""
 
     _value: Any
     place: str = "state"
     live: LiveEvents = LiveEvents()
 
     def of(self, live: LiveEvents) -> Saved:
-        """The same with other events."""
+        """The same part with other events."""
         return Saved(self._value, self.place, live)
 
     def refuse(self, what: str) -> SnapshotError:
@@ -88,7 +88,7 @@ class Saved:
         return SnapshotError(f"this snapshot was changed: {self.place}: {what}")
 
     def check(self, holds: bool | np.bool_, what: str) -> None:
-        """Refuse the state where something does not hold of this part."""
+        """Refuse the state if a condition on this part is false."""
         if not holds:
             raise self.refuse(what)
 
@@ -106,7 +106,7 @@ class Saved:
         return Saved(self._value[name], place, self.live)
 
     def parts(self, count: int | None = None) -> list[Saved]:
-        """The items of a list, of which there may have to be so many."""
+        """The items of a list; with `count` the list must have this number of them."""
         if not isinstance(self._value, list):
             raise self.refuse(f"this is {brief(self._value)}, and not a list")
         if count is not None and len(self._value) != count:
@@ -121,19 +121,19 @@ class Saved:
 
     @property
     def is_none(self) -> bool:
-        """Whether nothing stands here."""
+        """Whether there is no value here."""
         return self._value is None
 
     # ------------------------------------------------------------ values
 
     def number(self, low: int = LEAST, high: int = MOST) -> int:
-        """A number from one to another."""
+        """A number between two bounds, both included."""
         if type(self._value) is not int or not low <= self._value <= high:
             raise self.refuse(f"this is {brief(self._value)}, and not a number {_range(low, high)}")
         return self._value
 
     def count(self) -> int:
-        """How many there are of something."""
+        """A count."""
         return self.number(0, MOST_COUNTED)
 
     def flag(self) -> bool:
@@ -151,7 +151,7 @@ class Saved:
         return self._value
 
     def texts(self) -> list[str]:
-        """A list of texts that differ."""
+        """A list of distinct texts."""
         found = [part.text() for part in self.parts()]
         self.check(len(set(found)) == len(found), "a text is there twice")
         return found
@@ -161,7 +161,7 @@ class Saved:
     def array(
         self, *shape: int | None, low: int = LEAST, high: int = MOST, dtype: str = "int64"
     ) -> NDArray[Any]:
-        """An array of a shape, None where any size will do, and of values in a range."""
+        """An array of a shape, with None for any size, and with values in a range."""
         found = self._value
         if not isinstance(found, np.ndarray) or found.dtype != dtype:
             kind = found.dtype.name if isinstance(found, np.ndarray) else brief(found)
@@ -184,7 +184,7 @@ class Saved:
         return self.array(*shape, low=self.live.first, high=self.live.end - 1)
 
     def check_events(self, numbers: Numbers) -> None:
-        """Refuse what are no events that there are."""
+        """Refuse numbers of events that are not live."""
         if numbers.size:
             least, most = int(numbers.min()), int(numbers.max())
             if least < self.live.first or most >= self.live.end:
@@ -197,11 +197,11 @@ def _range(low: int, high: int) -> str:
 
 
 def lists_of(heads: Numbers, following: Numbers, members: Numbers, saved: Saved) -> Numbers:
-    """By member the list that it is in: each is in one, which begins at a head and ends.
+    """The list of each member. Each is in exactly one list, which begins at a head and ends.
 
-    Kernels stop at -1 alone, so exactly that is the head of an empty list, and the end of others.
-    `following` leads from an item to the next. All other items count for nothing, and no list may
-    lead to one.
+    Kernels stop only at -1, so the head of an empty list, and the end of others, must be -1.
+    `following` leads from an item to the next. Items that are no members are ignored, and no list
+    may lead to one.
     """
     owners = np.full(len(following), -1, np.int64)
     is_member = np.zeros(len(following), np.bool_)
@@ -218,7 +218,7 @@ def lists_of(heads: Numbers, following: Numbers, members: Numbers, saved: Saved)
     is_entered = np.zeros(len(following), np.bool_)
     is_entered[entered] = True
     saved.check(np.count_nonzero(is_entered) == len(entered), "two lists meet")
-    # Of each the one before it, again and again twice as far, until all are at their heads.
+    # From each item to the one before, then twice as far each time, until all are at their heads.
     back = np.arange(len(following))
     back[targets] = sources
     for _ in range(max(len(members), 1).bit_length() + 1):
@@ -230,3 +230,37 @@ def lists_of(heads: Numbers, following: Numbers, members: Numbers, saved: Saved)
     found = owners[back[members]]
     saved.check(bool((found >= 0).all()), "a list has no beginning")
     return found
+
+
+def in_order(heads: Numbers, following: Numbers, members: Numbers) -> Numbers:
+    """The members of lists, one list behind the other.
+
+    `following` leads from a member to the next, or is -1; so is the head of an empty list.
+    """
+    back, steps = np.arange(len(following)), np.zeros(len(following), np.int64)
+    sources = members[following[members] != -1]
+    back[following[sources]], steps[following[sources]] = sources, 1
+    # Of each the one before it, again and again twice as far, until all are at their heads.
+    for _ in range(len(members).bit_length()):
+        steps += steps[back]
+        back = back[back]
+    owners, begins = np.zeros(len(following), np.int64), np.flatnonzero(heads != -1)
+    owners[heads[begins]] = begins
+    owners = owners[back[members]]
+    found: Numbers = members[np.lexsort((steps[members], owners))]
+    return found
+
+
+def linked(
+    saved: Saved, counts: Numbers, members: int, first: int = 0
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the heads of lists of the given lengths, and of each member the next one and its list.
+
+    Members are numbered list by list.
+    """
+    fits = (counts >= 0) & (counts <= members)
+    saved.check(bool(fits.all()) and int(counts.sum()) == members, "lists do not hold all")
+    ends, following = np.cumsum(counts), np.arange(first + 1, first + 1 + members)
+    following[ends[counts > 0] - 1] = -1
+    heads = np.where(counts > 0, first + ends - counts, -1)
+    return heads, following, np.repeat(np.arange(len(counts)), counts)

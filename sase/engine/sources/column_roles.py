@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from sase.base.texts import did_you_mean
 from sase.errors import SchemaError
-from sase.nearest import did_you_mean
 
 TIME_NAMES = ("ts", "timestamp", "time", "datetime", "date", "event_time", "time:timestamp")
 TYPE_NAMES = ("type", "event_type", "event", "activity", "action", "concept:name")

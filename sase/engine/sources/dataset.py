@@ -1,4 +1,4 @@
-"""Files as one table whose columns are known before any row is read."""
+"""Files as one table; its columns are known before any row is read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from sase.engine.columns.data_types import value_type
-from sase.engine.columns.input import FilePart
-from sase.engine.columns.timestamps import in_microseconds, moments_among, with_moments
+from sase.engine.columns.arrow.data_types import value_type
+from sase.engine.columns.arrow.input import FilePart
+from sase.engine.columns.decode.timestamps import in_microseconds, moments_among, with_moments
 from sase.engine.resources import Check, no_check
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.formats.base import (
@@ -54,7 +54,7 @@ class Files:
     schema: pa.Schema = None
     dataset: Any = None
     moments: Kinds = field(default_factory=dict)
-    # What type inference has read of each file, to be used again.
+    # The columns that type inference has read of each file, for later use.
     kept: tuple[pa.Table, ...] | None = None
     # Called between batches; and the most bytes held in memory.
     between: Check = no_check
@@ -104,7 +104,7 @@ class Files:
         )
 
     def _moments_among(self, texts: Sequence[str]) -> Kinds:
-        """Return the string columns whose first values are moments.
+        """Return the string columns in which the first values are moments.
 
         A column with unsound memory is skipped; reading it raises the error.
         """

@@ -8,12 +8,12 @@ import re
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
+from sase.base.files import is_unicode
+from sase.base.texts import did_you_mean
 from sase.engine.sources.formats import format_of_suffix, titles
 from sase.engine.sources.formats.base import FileFormat
 from sase.engine.sources.formats.text import CODECS
 from sase.errors import DataError
-from sase.nearest import did_you_mean
-from sase.text_file import is_unicode
 
 # Only text files may be compressed; other formats compress their content.
 COMPRESSIONS = tuple(CODECS)
@@ -52,7 +52,7 @@ def find_files(path: str | os.PathLike[str]) -> FoundFiles:
         found, base = _matched(name), _base(os.path.dirname(name))
     for each in found:
         if not is_unicode(each):
-            raise DataError(f"{each}: Arrow opens no file whose name is not UTF-8: rename it")
+            raise DataError(f"{each}: Arrow opens no file with a name that is not UTF-8: rename it")
     formats = {format_of(each): each for each in reversed(found)}
     if len(formats) > 1:
         examples = " and ".join(sorted(formats.values()))
@@ -126,9 +126,9 @@ def _elsewhere(name: str, scheme: str) -> str:
     if scheme in ("http", "https", "ftp"):
         return "only files of this machine are read: download it, and name the copy"
     return (
-        "only files of this machine are read: give  sase.match(…)  what"
-        f"  pyarrow.dataset.dataset('{name}').to_table()  gives, or a reader of it, by"
-        "  .scanner().to_reader()  ; sase replay and sase.spark let Spark read it"
+        "only files of this machine are read: give  sase.match(…)  the table"
+        f"  pyarrow.dataset.dataset('{name}').to_table()  , or a reader by  .scanner().to_reader()"
+        "  ; sase replay and sase.spark let Spark read it"
     )
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from sase.base.texts import did_you_mean
 from sase.binding import Schema
 from sase.binding.input_options import InputOptions
 from sase.binding.lateness import with_longest
 from sase.engine.columns import Inputs, describe
-from sase.engine.columns.data_types import value_type
-from sase.engine.columns.time_column import likely_unit
+from sase.engine.columns.arrow.data_types import value_type
+from sase.engine.columns.decode.time_column import likely_unit
 from sase.engine.resources import Check
 from sase.engine.sources.column_roles import names_found
 from sase.engine.sources.dataset import Files
@@ -27,7 +28,6 @@ from sase.engine.sources.open import (
     open_tables,
 )
 from sase.errors import PlanError, SchemaError
-from sase.nearest import did_you_mean
 
 USUAL = InputOptions()
 
@@ -47,34 +47,39 @@ class Discovered:
     has_own_schema: bool = True
 
     @classmethod
-    def of(cls, given: object, names: InputOptions, schema: object = None) -> Discovered:
+    def of(cls, value: object, names: InputOptions, schema: object = None) -> Discovered:
         """Open and describe events, or take a schema as it is.
 
         `schema` replaces the schema of the events.
         """
-        if isinstance(given, Discovered):
-            return given
-        if isinstance(given, Schema):
-            _check_agrees(given, names)
-            return cls(with_longest(given, names.longest), names)
-        events = open_events(given, names, schema.texts if isinstance(schema, Schema) else ())
+        if isinstance(value, Discovered):
+            return value
+        if isinstance(value, Schema):
+            _check_agrees(value, names)
+            return cls(with_longest(value, names.longest), names)
+        events = open_events(value, names, schema.texts if isinstance(schema, Schema) else ())
         if schema is not None:
             return cls(cls.of(schema, names).schema, names, events, has_own_schema=False)
         return cls(_described(events, names), names, events)
 
     @property
     def files(self) -> Files | None:
-        """The files whose columns the schema describes, or None."""
+        """The files that the schema describes, or None."""
         return self.events if isinstance(self.events, Files) and self.has_own_schema else None
 
     def unit_hint(self) -> str | None:
-        """What the first time says of the unit of integer times."""
+        """A hint that the first time gives about the unit of integer times."""
         return None if self.events is None else unit_hint(self.events, self.schema.time)
 
     @property
     def rows(self) -> int | None:
-        """The number of rows of files that record it, or None."""
-        return self.events.rows() if isinstance(self.events, Files) else None
+        """The number of rows; None if readers, a schema or files do not record it."""
+        events = self.events
+        if isinstance(events, Files):
+            return events.rows()
+        if events is None or any(table.is_lazy for table in events.tables):
+            return None
+        return events.num_rows
 
     def limit(self, between: Check, most: int) -> None:
         """Set the callback between batches of files, and the most bytes to hold."""
@@ -138,7 +143,7 @@ def _described(events: Files | Inputs, names: InputOptions) -> Schema:
 
 
 def unit_hint(events: Files | Inputs, time: str) -> str | None:
-    """What the first time says of the unit of integer times, if it has a plausible date."""
+    """A hint that the first time gives about the unit of integer times, if plausible."""
     first = first_value(events, time)
     unit = likely_unit(first) if isinstance(first, int) else None
     if unit is None:
@@ -180,7 +185,7 @@ def _check_agrees(schema: Schema, names: InputOptions) -> None:
             said = (schema.time, schema.until)
         if value not in (getattr(USUAL, option), said):
             raise PlanError(
-                f"{option}={value!r} is not what the Schema says, which is {option}={said!r}: say"
+                f"{option}={value!r} differs from the Schema, which has {option}={said!r}: say"
                 " it there, and leave it out here"
             )
     if names.texts:

@@ -15,15 +15,15 @@ import pyarrow.ipc
 from sase.binding import Schema
 from sase.binding.types import INTEGER
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.gather import unifiable
-from sase.engine.columns.input import opened
-from sase.engine.columns.numbers import number_column
+from sase.engine.columns.arrow.gather import unifiable
+from sase.engine.columns.arrow.input import opened
+from sase.engine.columns.decode.numbers import number_column
+from sase.engine.columns.decode.projection import project
+from sase.engine.columns.decode.time_column import read_times, time_type
 from sase.engine.columns.order import stream_order
-from sase.engine.columns.projection import project
-from sase.engine.columns.time_column import read_times, time_type
 from sase.engine.sources.dataset import Files
 from sase.errors import DataError, MemoryLimitError
-from sase.planning.plan import Reads
+from sase.planning.engine_plan import Reads
 
 TIME, SEQUENCE, ROW = "\0ts", "\0seq", "\0row"
 KEYS = (TIME, SEQUENCE, ROW)

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from sase.binding import Schema
 from sase.binding.types import Kind
-from sase.engine.columns.data_types import value_type
-from sase.engine.columns.gate import prove_schema
-from sase.engine.columns.input import Input, Inputs, opened
+from sase.engine.columns.arrow.data_types import value_type
+from sase.engine.columns.arrow.gate import prove_schema
+from sase.engine.columns.arrow.input import Input, Inputs, opened
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.dataset import MOST_HELD, Files, stamp
 from sase.engine.sources.discover import FoundFiles, find_files, is_path
@@ -113,7 +113,7 @@ def _schema(found: FoundFiles, *, judges: bool) -> tuple[pa.Schema, dict[str, Sc
     return pa.schema([*schema, *(pa.field(*each) for each in folders.items())]), conflicts
 
 
-# ------------------------------------------------------------ types of text
+# ---------------------------------------------------------------- types of text
 
 
 def infer_types(
@@ -171,7 +171,7 @@ def _as_text(files: Files, name: str | None) -> Kinds:
 
 
 def _changed(files: Files, kinds: Kinds) -> Kinds:
-    """Return the columns whose types differ from the known ones."""
+    """Return the columns with types other than the known ones."""
     known = {field.name: value_type(field.type) for field in files.dataset.schema}
     return {name: kind for name, kind in kinds.items() if known.get(name) != kind}
 

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from sase.engine.columns.python_rows import Unreadable, fits
-from sase.engine.columns.quarantine import as_text
-from sase.engine.columns.strings import is_unicode
-from sase.engine.columns.timestamps import why_none
+from sase.engine.columns.arrow.python_rows import Unreadable, fits
+from sase.engine.columns.decode.quarantine import as_text
+from sase.engine.columns.decode.strings import is_unicode
+from sase.engine.columns.decode.timestamps import why_none
 from sase.engine.resources import Check
 from sase.engine.sources.dataset import Files
 from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, Row, TextFormat, text_reader
@@ -26,7 +26,7 @@ ROWS = 1 << 10
 
 
 def salvaged(files: Files, time: str, named: Collection[str]) -> list[Row]:
-    """Decode all rows of text files whose time column is `time`.
+    """Decode all rows of text files with the time column `time`.
 
     Columns that are not `named` are only shown, as text if their values have no common type.
     """

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from sase.engine.columns.data_types import common_type, value_type
+from sase.engine.columns.arrow.data_types import common_type, value_type
 from sase.errors import SchemaError
 
 # A format's common type for values of several types, if it has one.
@@ -52,7 +52,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 
 def _conflict(name: str, kinds: Sequence[pa.DataType], paths: Sequence[str]) -> SchemaError:
-    """Return an error that names the first file whose type does not fit the earlier ones."""
+    """Return an error that names the first file with a type unlike the earlier ones."""
     at = next(number for number in range(1, len(kinds)) if _common(kinds[: number + 1]) is None)
     return SchemaError(
         f"`{name}` is {kinds[0]} in {paths[0]} and {kinds[at]} in {paths[at]}: write the files with"

@@ -22,7 +22,7 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.statistics.chains import Chains
 from sase.engine.statistics.distinct import agreeing, distinct, occurrences
 from sase.engine.statistics.population import Population, Tests
-from sase.planning.negatives import NegativeSequence
+from sase.planning.plan.negatives import NegativeSequence
 from sase.planning.statistics import Agreement
 
 Components = tuple[BoundComponent, ...]
@@ -76,7 +76,7 @@ def _shares(
 ) -> Shares:
     """Estimate the shares for the last two of some components, the last three, and so on.
 
-    Events whose type lacks the attribute agree with all others, so they are not counted; a
+    Events of a type without the attribute agree with all others, so they are not counted; a
     component with only such events does not matter.
     """
     several = tuple(c for c in several if all(t.attribute_of(c.index) is not None for t in tests))

@@ -20,7 +20,7 @@ from sase.engine.columns.arrays import Floats, Mask, Numbers
 class SampleRows(NamedTuple):
     """Rows of a sample, ordered by slice, then stream position.
 
-    `ties` are equal for simultaneous rows. A row stands for `share` rows, more than one if its
+    `ties` are equal for simultaneous rows. A row represents `share` rows, more than one if its
     slice was thinned; a chain counts with the `weight` of its slice.
     """
 

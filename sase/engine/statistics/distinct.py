@@ -21,9 +21,9 @@ def occurrences(codes: Numbers) -> Numbers:
 def distinct(counts: Numbers, part: float) -> int:
     """Estimate the number of distinct values in the whole; the sample is a random part.
 
-    HYBGEE of Charikar et al. (PODS 2000). Values of about equal frequency: the smoothed jackknife
-    of Haas et al. (VLDB 1995), as in PostgreSQL. Otherwise: the guaranteed-error estimator, whose
-    error is at most a factor of sqrt(1 / part). Both are exact for the whole.
+    This is HYBGEE of Charikar et al. (PODS 2000). Values of about equal frequency take the smoothed
+    jackknife of Haas et al. (VLDB 1995), as in PostgreSQL. Other values take the guaranteed-error
+    estimator, with an error of at most a factor of sqrt(1 / part). Both are exact for the whole.
     """
     seen, rows = len(counts), int(counts.sum())
     if not seen or part >= 1:

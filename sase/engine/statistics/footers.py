@@ -11,8 +11,8 @@ import numpy as np
 
 from sase.binding import Schema
 from sase.binding.types import Kind
-from sase.engine.columns.data_types import nanoseconds
-from sase.engine.columns.time_column import in_range, microseconds
+from sase.engine.columns.arrow.data_types import nanoseconds
+from sase.engine.columns.decode.time_column import in_range, microseconds
 from sase.engine.sources import Files
 from sase.engine.sources.formats.base import DAMAGE
 from sase.engine.sources.formats.parquet import footer

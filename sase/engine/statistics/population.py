@@ -24,13 +24,13 @@ from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.blocks.event_buffer import EventBuffer
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.kernels.expressions.checks import UNDECLARED
+from sase.engine.operators.conditions import ScanFilter
 from sase.engine.operators.contract import Context, span_of
-from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.statistics.chains import Chains, RowGroups, SampleRows
 from sase.engine.statistics.sampling import TIMES, Sample
-from sase.planning.negatives import NegativeSequence
-from sase.planning.nodes import chain
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
+from sase.planning.plan.negatives import NegativeSequence
+from sase.planning.plan.nodes import chain
 from sase.planning.split import negations_of, window_of
 
 Tests = tuple[EquivalenceTest, ...]
@@ -154,7 +154,7 @@ class Population:
         return bool(self._standing[component][self.scattered].any())
 
     def lacks(self, component: BoundComponent, tests: Tests) -> Mask:
-        """Mark the possible events of a component whose type lacks an attribute of tests."""
+        """Mark the possible events of a component with a type that lacks an attribute of tests."""
         lacking: Mask = self._lacking(tests)[self._standing[component]]
         return lacking
 
@@ -209,7 +209,7 @@ class Population:
     def all_chains(
         self, components: Sequence[BoundComponent], tests: Tests, *, is_local: bool
     ) -> Chains:
-        """Count chains of components whose types declare what the tests read."""
+        """Count chains of components with types that declare the attributes of the tests."""
         rows = self._rows[is_local]
         declares = ~self._lacking(tests)[rows.numbers]
         if declares.all():

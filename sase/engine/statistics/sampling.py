@@ -89,7 +89,7 @@ def draw_sample(
 ) -> Sample:
     """Draw a sample of about `size` rows, or take all rows, with slices, if there are no more.
 
-    `texts` are the columns whose text is read.
+    `texts` are the columns with texts that are read.
     """
     count, is_all = len(events), len(events) <= size
     slices = _slices(events, window, min(size, count) // 2, rng)

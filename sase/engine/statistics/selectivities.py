@@ -24,15 +24,15 @@ from sase.binding.bound import (
     Part,
     Reference,
 )
-from sase.binding.parts import references, with_references
-from sase.binding.text import condition_text
+from sase.binding.conditions.parts import references, with_references
+from sase.binding.values.text import condition_text
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.residual_filter import ResidualFilter
+from sase.engine.operators.conditions import ResidualFilter
 from sase.engine.statistics.chains import Chains
 from sase.engine.statistics.population import Population, Tests
 from sase.lang.ast import TURNED
+from sase.planning.cost.selectivity import conjunction
 from sase.planning.rewrites.infer_equivalence_tests import implied_by
-from sase.planning.selectivity import conjunction
 from sase.planning.statistics import Selectivity
 
 # Chains drawn, and the fewest needed.
@@ -94,7 +94,7 @@ _BOUNDS = {("max", "<"), ("max", "<="), ("min", ">"), ("min", ">=")}
 
 
 def _bounded(extreme: Expression, operator: str | None, other: Expression) -> Reference | None:
-    """Return the new event of a series whose extreme is compared with single events."""
+    """Return the new event of a series if its extreme is compared with single events."""
     if not isinstance(extreme, Aggregate) or (extreme.function, operator) not in _BOUNDS:
         return None
     is_of_single = all(isinstance(each, Reference) for each in references(other))

@@ -12,12 +12,12 @@ from sase.binding.schema import MERGED_ORDER, ROW_ORDER
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Mask, Numbers, TypeCodes
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
-from sase.planning.nodes import SequenceScan, Union, find, reading
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
+from sase.planning.plan.nodes import SequenceScan, Union, find, reading
 
 # More than MANY events are sampled in SLICE-sized ranges at equal distances; if fewer than LEAST
 # events of the query's types are found, all are counted.
-MANY, SLICE, LEAST = 1 << 18, 1 << 12, 1 << 10
+MANY, SLICE, LEAST = 1 << 16, 1 << 12, 1 << 10
 # A share above one in SHARE makes the order of simultaneous events matter.
 SHARE = 20
 FEW_TYPES = 8

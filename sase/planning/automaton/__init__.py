@@ -1,1 +1,1 @@
-"""The automaton of a pattern: one description of what its runs may do, which all others read."""
+"""The automaton of a pattern: the moves of its runs, for the planner and the engine."""

@@ -1,11 +1,11 @@
 """The automaton of a pattern (NFAb): states, and the edges by which an event is bound.
 
-Sequences, series, sets and repeated groups are shapes of the same value. Of `SEQ(A a, B+ b[], C c)`
-under skip till next match:
+Sequences, series, sets and repeated groups are shapes of the same value. For `SEQ(A a, B+ b[], C
+c)` under skip till next match:
 
     START ──► a ──► b ⟲ ──► c ──► END
 
-It describes one branch of a pattern, and says nothing of how its runs are kept.
+It describes one branch of a pattern, independent of the way in which runs are stored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ START, END = -1, -2
 
 
 class Bind(Enum):
-    """What an event is to its component."""
+    """How an edge binds an event to its component."""
 
     BEGIN = "begin"  # the only event, or the first one of a series
     TAKE = "take"  # a further event of a series
@@ -30,9 +30,9 @@ class Bind(Enum):
 class Waits(Enum):
     """Whether a run that can bind an event by an edge must do so under skip till next match."""
 
-    ALWAYS = "always"  # a further event, another member of the set at hand, another iteration
+    ALWAYS = "always"  # a further event, another member of the current set, another iteration
     WHEN_FULL = "when full"  # the next element, if the run can bind nothing more where it is
-    NEVER = "never"  # behind an optional element that is passed over
+    NEVER = "never"  # after an optional element that is skipped
 
 
 class Ignore(Enum):
@@ -46,7 +46,7 @@ class Ignore(Enum):
 
 
 class At(Enum):
-    """What has happened when a condition is checked."""
+    """The move of a run after which a condition is checked."""
 
     BEGIN = "begun"
     TAKE = "taken"
@@ -72,7 +72,7 @@ class CountRange(NamedTuple):
 
     @property
     def cap(self) -> int:
-        """Up to which number counts differ in what may follow."""
+        """The number from which on all counts have the same possible continuations."""
         return max(self.least, 1) if self.most is None else self.most
 
     def admits(self, count: int) -> bool:
@@ -88,10 +88,10 @@ class CountRange(NamedTuple):
 class PatternState:
     """A state in which an event is bound: of a component, or of an element of an iteration.
 
-    `number` is its bit among the states that an event may begin or be taken at. `level` is the
-    place of its component in the pattern. In a group, `branch`, `place` and `slot` are the branch,
-    the place among its elements and the number of the variable. `rank` is the place of its variable
-    in the order of first writing.
+    `number` is its bit among the states at which an event may begin or be taken. `level` is the
+    index of its component in the pattern. In a group, `branch`, `place` and `slot` are the branch,
+    the index among its elements and the number of the variable. `rank` is the rank of its variable
+    by first occurrence.
     """
 
     number: int
@@ -112,7 +112,7 @@ class PatternState:
 
 @dataclass(frozen=True, slots=True)
 class PatternElement:
-    """What is entered and left as a whole: a component, a set of several, or a repeated group."""
+    """A part that is entered and left as a whole: a component, a set, or a repeated group."""
 
     states: tuple[int, ...]
     group: int | None = None
@@ -120,7 +120,7 @@ class PatternElement:
 
 @dataclass(frozen=True, slots=True)
 class PatternGroup:
-    """A repeated group: how many iterations it has, and the states of each of its branches."""
+    """A repeated group: the bounds on its iterations, and the states of each of its branches."""
 
     variable: str
     element: int
@@ -130,13 +130,13 @@ class PatternGroup:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A move of a run from a state, or `START`, to that of the event bound with it, or `END`.
+    """A move of a run from a state, or `START`, to the state of the event that it binds, or `END`.
 
-    It is open if the source's component, or every member of its set, has its least number where it
-    `leaves` that; if a group has as many `iterations` as are admitted; and if the conditions on
-    what is `finished` hold, in order, what is passed over included. `passed` are the optional
-    elements at the beginning of an iteration that the edge `begins`. `inside` a set it leads from
-    member to member.
+    An edge that `leaves` its source needs the least number of events there: in the component, or in
+    every member of the set. If it has `iterations`, the number of the group's iterations must be in
+    that range. The conditions on `finished` elements, including skipped ones, must hold, in order.
+    `passed` are the optional elements skipped at the start of an iteration that the edge `begins`.
+    An edge `inside` a set leads from member to member.
     """
 
     source: int
@@ -155,10 +155,10 @@ class Edge:
 class Check:
     """A condition at one moment; a conjunct may have several.
 
-    `own` is the component whose newest event its `i` means; in an iteration of `group`, `variable`
-    is. Both are indexes in the pattern. It is checked in some `iterations`, if the `awaited` states
-    of a set have events by then, and ranges over the `quantified` series and groups. One on an
-    iteration `is_single` if it is on one event alone.
+    `own` is the component with the newest event that `i` refers to; in an iteration of `group` it
+    is `variable`. Both are indexes in the pattern. The condition is checked in some `iterations`,
+    if the `awaited` states of a set have events by then, and ranges over the `quantified` series
+    and groups. A condition on an iteration `is_single` if it is on one event.
     """
 
     condition: Condition
@@ -176,7 +176,8 @@ class Check:
 class PatternAutomaton:
     """The automaton of one branch of a pattern.
 
-    Edges are ordered by source, those of `START` last; of a source those to `END` last.
+    Edges are ordered by source, with those of `START` last, and for a source with those to `END`
+    last.
     """
 
     states: tuple[PatternState, ...]
@@ -188,7 +189,7 @@ class PatternAutomaton:
 
     @property
     def is_chain(self) -> bool:
-        """Whether it has neither sets nor groups, so that the order of its events is its own."""
+        """Whether it has neither sets nor groups: then events are bound in the order of states."""
         return not self.groups and all(each.component.set_of is None for each in self.states)
 
     def members(self, state: int) -> tuple[int, ...]:
@@ -201,12 +202,12 @@ class PatternAutomaton:
         return len(self.members(state)) > 1
 
     def group_of(self, state: int) -> PatternGroup | None:
-        """The group whose iterations a state is in."""
+        """The group that a state belongs to."""
         number = self.elements[self.states[state].element].group
         return None if number is None else self.groups[number]
 
     def repeats(self, edge: Edge) -> bool:
-        """Whether an edge begins another iteration of the group that its source is in."""
+        """Whether an edge begins another iteration of the group of its source."""
         if not edge.begins or edge.source == START:
             return False
         return self.states[edge.source].element == self.states[edge.target].element

@@ -1,25 +1,37 @@
-"""Build the automaton of a pattern; no other place does."""
+"""Build the automaton of a pattern: states, edges, bounds of counts, and moments of checks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
 from sase.binding.bound import (
+    Aggregate,
+    All,
+    Between,
     BoundComponent,
     BoundQuery,
+    Comparison,
+    Condition,
     Conjunct,
     ConjunctClass,
+    Constant,
+    IterationConjunct,
+    MemberCheck,
+    Part,
+    When,
     elements_of,
     ranks_of,
 )
-from sase.lang.ast import StrategyName
+from sase.binding.conditions.parts import conjoined
+from sase.lang.ast import TURNED, StrategyName
 from sase.planning.automaton.automaton import (
     END,
     START,
     At,
     Bind,
+    Check,
     CountRange,
     Edge,
     Ignore,
@@ -30,8 +42,178 @@ from sase.planning.automaton.automaton import (
     PatternState,
     Waits,
 )
-from sase.planning.automaton.bounds import bounded
-from sase.planning.automaton.checks import checks_of
+from sase.planning.automaton.iteration_paths import is_of_one_event
+
+# ---------------------------------------------------------------- bounds
+
+# A least number is a bound under every strategy, a greatest one only under skip till any match.
+# Under the others a run must take each event that it can, and may then not be left.
+#
+#     SEQ(A a, B+ b[], C c) WHERE skip_till_next_match {b.len <= 2}      A B B B C has no match
+#     SEQ(A a, B{1,2} b[], C c) WHERE skip_till_next_match {a.v = a.v}   A B B B C has one
+# Greater numbers stay conditions: a graph of matches has a slot for each count up to the least.
+LONGEST = 64
+
+
+def bounded(query: BoundQuery) -> BoundQuery:
+    """Turn conditions on lengths in WHERE and HAVING into bounds; drop those that bounds imply."""
+    bounds = _Bounds(query.components, query.strategy is StrategyName.SKIP_TILL_ANY_MATCH)
+    # A condition on each iteration also holds without iterations, which a bound would exclude. A
+    # condition on an alternative of `!(P OR Q)` may have a length alone left in another one.
+    conjuncts = tuple(
+        each
+        for each in query.conjuncts
+        if each.quantified or each.kind is ConjunctClass.NEGATIVE or not bounds.take(each.condition)
+    )
+    having = query.having
+    # A run of earliest_maximal moves on before HAVING is checked, and would then ignore fewer
+    # events.
+    if query.strategy is not StrategyName.EARLIEST_MAXIMAL:
+        having = _joined(each for each in conjoined(having) if not bounds.take(each))
+    return replace(query, components=bounds.components, conjuncts=conjuncts, having=having)
+
+
+def _joined(conditions: Iterable[Condition]) -> Condition | None:
+    found = tuple(conditions)
+    if len(found) < 2:
+        return found[0] if found else None
+    return All(found)
+
+
+class _Bounds:
+    """The components, with bounds narrowed by conditions on lengths."""
+
+    def __init__(self, components: tuple[BoundComponent, ...], has_greatest: bool) -> None:
+        self.components, self._has_greatest = components, has_greatest
+
+    def take(self, condition: Condition) -> bool:
+        """Narrow a bound by a condition on a length; return whether the bound replaces it."""
+        match condition:
+            case Comparison(operator=operator, left=Aggregate() as length, right=Constant() as to):
+                return self._narrowed(length, *_limits(operator, to.value))
+            case Comparison(operator=operator, left=Constant() as to, right=Aggregate() as length):
+                return self._narrowed(length, *_limits(TURNED[operator], to.value))
+            case Between(
+                operand=Aggregate() as length, low=Constant() as low, high=Constant() as high,
+                negated=False,
+            ):  # fmt: skip
+                least, _ = _limits(">=", low.value)
+                _, most = _limits("<=", high.value)
+                return (
+                    least is not None and most is not None and self._narrowed(length, least, most)
+                )
+        return False
+
+    def _narrowed(self, length: Aggregate, least: int | None, most: int | None) -> bool:
+        is_length = length.function == "count" and length.attribute is None and length.inner is None
+        if not is_length or length.part is not Part.ALL or (least, most) == (None, None):
+            return False
+        place = next(n for n, c in enumerate(self.components) if c.index == length.component)
+        old = self.components[place]
+        minimum = max(old.minimum, least or 0)
+        maximum = old.maximum
+        if most is not None and self._has_greatest:
+            maximum = most if maximum is None else min(maximum, most)
+        if minimum > LONGEST or (maximum is not None and not max(minimum, 1) <= maximum):
+            return False
+        if maximum != old.maximum and maximum is not None and maximum > LONGEST:
+            return False
+        # A single event written with `?` stays nullable in results.
+        new = replace(
+            old, minimum=minimum, maximum=maximum, is_counted=old.is_counted or old.is_optional
+        )
+        self.components = (*self.components[:place], new, *self.components[place + 1 :])
+        return most is None or self._has_greatest
+
+
+def _limits(operator: str, value: object) -> tuple[int | None, int | None]:
+    """The least and the greatest number that a comparison allows, if it bounds them."""
+    if type(value) is not int:
+        return None, None
+    least = {">": value + 1, ">=": value, "=": value}.get(operator)
+    most = {"<": value - 1, "<=": value, "=": value}.get(operator)
+    return least, most
+
+
+# ---------------------------------------------------------------- checks
+
+# The moments of a state at which a condition is checked, by `When`.
+MOMENTS = {
+    When.EVENT: (At.BEGIN,),
+    When.FIRST: (At.BEGIN,),
+    When.EVERY: (At.BEGIN, At.TAKE),
+    When.FURTHER: (At.TAKE,),
+    When.WHOLE: (At.FINISH,),
+}
+
+
+def checks_of(
+    automaton: PatternAutomaton,
+    components: Sequence[BoundComponent],
+    conjuncts: Sequence[Conjunct],
+) -> Iterator[Check]:
+    """All checks: of conjuncts on the pattern, then of those on iterations, by state."""
+    levels = {component.index: level for level, component in enumerate(components)}
+    states = {each.level: each.number for each in automaton.states}
+    for conjunct in conjuncts:
+        if conjunct.kind is ConjunctClass.CONSTANT or conjunct.component is None:
+            for state in automaton.states:
+                yield Check(conjunct.condition, Moment(At.BEGIN, state.number))
+        elif conjunct.checks:
+            for check in conjunct.checks:
+                awaited = tuple(states[levels[each]] for each in check.awaited)
+                yield from _member(conjunct, check, states[levels[check.component]], awaited)
+        else:
+            yield from _component(automaton, conjunct, states[levels[conjunct.component]])
+    for each in automaton.states:
+        group = components[each.level].group
+        for own in () if group is None else group.branches[each.branch].conjuncts:
+            if own.element == each.place:
+                yield from _iteration(own, components[each.level].index, each)
+
+
+def _member(
+    conjunct: Conjunct, check: MemberCheck, state: int, awaited: tuple[int, ...]
+) -> Iterator[Check]:
+    """A condition that is checked where one of several members of a set is bound last."""
+    own = check.component if At.TAKE in MOMENTS[check.when] else None
+    for at in MOMENTS[check.when]:
+        moment = Moment(at, state)
+        yield Check(conjunct.condition, moment, own, check.quantified, awaited)
+
+
+def _component(automaton: PatternAutomaton, conjunct: Conjunct, state: int) -> Iterator[Check]:
+    group = automaton.elements[automaton.states[state].element].group
+    if group is not None:
+        moment = Moment(At.LEAVE, group)
+        yield Check(conjunct.condition, moment, quantified=conjunct.quantified)
+        return
+    if conjunct.when is When.WHOLE:  # of a member of a set: when the set is left
+        state = automaton.members(state)[0]
+    own = conjunct.component if At.TAKE in MOMENTS[conjunct.when] else None
+    for at in MOMENTS[conjunct.when]:
+        yield Check(conjunct.condition, Moment(at, state), own, conjunct.quantified)
+
+
+def _iteration(conjunct: IterationConjunct, group: int, state: PatternState) -> Iterator[Check]:
+    """A condition that is decided at a state of an iteration."""
+    own = state.slot if At.TAKE in MOMENTS[conjunct.when] else None
+    quantified = conjunct.quantified
+    if own is not None:
+        quantified = tuple(q for q in quantified if (q.component, q.inner) != (group, own))
+    for at in MOMENTS[conjunct.when]:
+        yield Check(
+            conjunct.condition,
+            Moment(at, state.number),
+            quantified=quantified,
+            group=group,
+            variable=own,
+            iterations=conjunct.iterations,
+            is_single=is_of_one_event(conjunct, state.slot),
+        )
+
+
+# ---------------------------------------------------------------- build
 
 IGNORE = {
     StrategyName.STRICT_CONTIGUITY: Ignore.NEVER,
@@ -43,7 +225,7 @@ IGNORE = {
 
 
 def automata_of(query: BoundQuery) -> tuple[PatternAutomaton, ...]:
-    """The automata of the branches of a query, with all that is asked of what they bind."""
+    """The automata of the branches of a query, with the checks of all conditions."""
     return tuple(
         automaton_of(
             branch.positives,
@@ -97,7 +279,7 @@ def _states(
 
 
 def _ranks(components: Sequence[BoundComponent]) -> dict[int, int]:
-    """Of each component the rank of its first variable, in the order of first writing."""
+    """The rank of each component's first variable, by first occurrence."""
     written = ranks_of(components)
     order = sorted(range(len(components)), key=written.__getitem__)
     groups = [components[level].group for level in order]
@@ -114,7 +296,7 @@ def _group(component: BoundComponent, element: int, states: Sequence[PatternStat
 
 
 class _Edges:
-    """The edges behind a state: through the rest of an iteration, and past what may be empty."""
+    """The edges from a state: through the rest of an iteration, and past optional elements."""
 
     def __init__(self, automaton: PatternAutomaton) -> None:
         self._of = automaton
@@ -140,7 +322,7 @@ class _Edges:
             yield from self._rest(path, group, branch[branch.index(source) + 1 :])
 
     def _rest(self, path: Edge, group: PatternGroup, rest: Sequence[int]) -> Iterator[Edge]:
-        """The rest of an iteration, another one, and what follows the group."""
+        """The edges to the rest of an iteration, to another one, and past the group."""
         if rest:
             yield replace(path, target=rest[0])
             if self._of.states[rest[0]].count.least == 0:
@@ -156,7 +338,7 @@ class _Edges:
         yield from self._outer(replace(left, finished=moments), group.element + 1)
 
     def _outer(self, path: Edge, element: int) -> Iterator[Edge]:
-        """What an element begins with, or what follows it if that may be empty."""
+        """The edges to the first states of an element, and past it if it may be empty."""
         if element == len(self._of.elements):
             yield path
             return
@@ -173,7 +355,7 @@ class _Edges:
             yield from self._outer(_past(path, At.LEAVE, own.group), element + 1)
 
     def _iteration(self, path: Edge, group: PatternGroup) -> Iterator[Edge]:
-        """The beginnings of an iteration: its first element, or one behind what may be empty."""
+        """The edges to the first element of an iteration, past optional ones at its start."""
         for branch in group.branches:
             edge = replace(path, begins=True)
             for state in branch:
@@ -185,5 +367,5 @@ class _Edges:
 
 
 def _past(path: Edge, at: At, number: int) -> Edge:
-    """The way past an optional element, which is left empty."""
+    """A path past an optional element that stays empty."""
     return replace(path, waits=Waits.NEVER, finished=(*path.finished, Moment(at, number)))

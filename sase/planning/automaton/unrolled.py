@@ -1,11 +1,11 @@
-"""The automaton with its counts written out: a match is a path, and each binding exactly one.
+"""The automaton with its counts unrolled: each binding of a match is exactly one path.
 
-Of `SEQ(A a, B{2,} b[])` the steps are a₁, b₁, b₂ and a further b, which goes round:
+For `SEQ(A a, B{2,} b[])` the steps are a₁, b₁, b₂ and further events of b, as a loop:
 
     a₁ ──► b₁ ──► b₂ ⟲        begins: a₁        closes: b₂
 
-A configuration says how many events the component at hand, or each member of its set, has, and how
-many iterations its group. Counts that make no difference to what follows are not told apart.
+A configuration has the number of events of the current component, or of each member of its set, and
+the number of iterations of its group. Counts with the same possible continuations are merged.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from sase.planning.automaton.automaton import END, START, Bind, Edge, PatternAut
 
 
 class Configuration(NamedTuple):
-    """The state at hand, and the counts of its component, of the members of its set, of its group.
+    """The current state, and the counts of its component, of the members of its set, of its group.
 
-    In a set the state is the first member that has an event. Where simultaneous events led to it,
-    `fresh` are as bits the series that bound one of these.
+    In a set the state is the first member that has an event. If simultaneous events led to it, the
+    bits of `fresh` are the series that bound one of them.
     """
 
     state: int
@@ -32,14 +32,14 @@ class Configuration(NamedTuple):
 
     @property
     def settled(self) -> Configuration:
-        """The configuration when time has gone on."""
+        """The configuration after time has advanced."""
         return self._replace(fresh=None)
 
 
 class PathStep(NamedTuple):
-    """An event bound at a state, a `further` one of its series or not, and where that leads.
+    """An event bound at a state, perhaps a `further` one of its series, and the next configuration.
 
-    With it an iteration of a group may begin.
+    It may begin an iteration of a group.
     """
 
     state: int
@@ -53,7 +53,7 @@ ROOT = Configuration(START)
 
 @dataclass(frozen=True)
 class Unrolled:
-    """The configurations of an automaton, and what events may do in them.
+    """The configurations of an automaton, and the possible steps of events from them.
 
     `are_tied` says whether a set may bind simultaneous events, one by one to different members.
     """
@@ -62,12 +62,12 @@ class Unrolled:
     are_tied: bool = False
 
     def steps(self, at: Configuration) -> Iterator[PathStep]:
-        """What an event may do that is later than those before."""
+        """The steps of an event that is later than those before."""
         for step in self._open_steps(at.settled):
             yield self._freshened(step, 0) if self.are_tied else step
 
     def beside(self, at: Configuration) -> Iterator[PathStep]:
-        """What another event of the same time may do: no series binds two of these."""
+        """The steps of another event of the same time: no series binds two of them."""
         if at.fresh is None or not self.automaton.is_of_set(at.state):
             return
         for step in self._open_steps(at.settled, inside=True):
@@ -80,7 +80,7 @@ class Unrolled:
 
     @cached_property
     def reached(self) -> tuple[PathStep, ...]:
-        """All steps of paths; those that simultaneous events come to behind what they left."""
+        """All steps of paths, ordered by element and by the number of events bound."""
         found = dict.fromkeys(self.steps(ROOT))
         waiting = list(found)
         for step in waiting:
@@ -139,7 +139,7 @@ class Unrolled:
         return PathStep(edge.target, edge.bind is Bind.TAKE, edge.begins, found)
 
     def _freshened(self, step: PathStep, before: int) -> PathStep:
-        """The step of a simultaneous event, behind series that bound one of these."""
+        """The step of a simultaneous event, with the series that bound one of these."""
         fresh = 0
         if self.automaton.is_of_set(step.state):
             is_series = self.automaton.states[step.state].count.most != 1

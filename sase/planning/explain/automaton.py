@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sase.binding.bound import BoundQuery, When
-from sase.binding.text import Names, condition_text
+from sase.binding.values.text import Names, condition_text
 from sase.planning.automaton.automaton import (
     END,
     START,

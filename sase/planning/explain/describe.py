@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
+from itertools import groupby
 
 from sase.binding.bound import BoundComponent
-from sase.planning.cost import cost_of
+from sase.planning.branches import (
+    PlacedOperator,
+    branches_left_out,
+    left_out_text,
+    placed_operators,
+)
+from sase.planning.cost.cost import cost_of
+from sase.planning.cost.tree_choice import comparison
 from sase.planning.cost_values import Cost, OperatorCost
 from sase.planning.driver import Stage
 from sase.planning.explain.driven import PhysicalPath
 from sase.planning.explain.explanation import Explanation
-from sase.planning.explain.operators import OperatorText, duration_text, symbol_of
-from sase.planning.explain.reasons import reasons
+from sase.planning.explain.operators import OperatorText, duration_text, reasons, symbol_of
 from sase.planning.explain.value import (
     Expected,
     ExplainedAlternative,
@@ -21,8 +28,8 @@ from sase.planning.explain.value import (
     ExplainedStep,
     Measured,
 )
-from sase.planning.left_out import branches_left_out, left_out_text
-from sase.planning.nodes import (
+from sase.planning.optimizer import Optimized
+from sase.planning.plan.nodes import (
     Negation,
     Operator,
     Selection,
@@ -32,15 +39,11 @@ from sase.planning.nodes import (
     branches_of,
     chain,
     find,
-    name_of,
 )
-from sase.planning.optimizer import Optimized
 from sase.planning.recipes import Recipe
 from sase.planning.rewrites import REWRITES
-from sase.planning.shared_scans import shared_scans
 from sase.planning.split import Split, split_of
 from sase.planning.statistics import ALL_EVENTS, Statistics
-from sase.planning.tree_choice import comparison
 from sase.source import NOWHERE, Span
 
 
@@ -51,23 +54,18 @@ def described(
     statistics: Statistics | None = None,
     *,
     notes: Sequence[str] = (),
-    measured: Mapping[str, Measured] | None = None,
+    measured: Sequence[Measured] = (),
     results: int | None = None,
     nanoseconds: int | None = None,
     form: ExplainedForm | None = None,
     physical: tuple[PhysicalPath, ...] = (),
 ) -> Explanation:
-    """The explanation of a plan; `measured` is by operator name."""
-    cost = Cost(()) if statistics is None else cost_of(made.plan, statistics)
-    measured, joined = measured or {}, comparison(made.plan, statistics)
-    operators = tuple(
-        _explained(operator, words, cost, statistics, measured)
-        for operator, words in _worded(made.plan)
-    )
+    """The explanation of a plan; `measured` is by the number of operators."""
+    joined = comparison(made.plan, statistics)
     union = find(made.plan, Union)
-    if union is not None:
-        notes = (*notes, *_left_out(union, statistics, measured))
-        operators = (*_of_branches(union, statistics, measured), *operators)
+    if union is not None and not measured:
+        notes = (*notes, *_left_out(union, statistics))
+    operators = tuple(_operators(made.plan, statistics, measured))
     return Explanation(
         query,
         recipe.name,
@@ -91,11 +89,9 @@ def described(
     )
 
 
-def _left_out(
-    union: Union, statistics: Statistics | None, measured: Mapping[str, Measured]
-) -> tuple[str, ...]:
+def _left_out(union: Union, statistics: Statistics | None) -> tuple[str, ...]:
     """A note on branches that cannot match these events, so that no run searches them."""
-    if measured or statistics is None or statistics.source != ALL_EVENTS:
+    if statistics is None or statistics.source != ALL_EVENTS:
         return ()
     known = [each.name for each in statistics.types if each.rows]
     return left_out_text(branches_left_out(union, known)) if known else ()
@@ -107,49 +103,39 @@ def _worded(plan: Operator) -> Iterator[tuple[Operator, OperatorText]]:
     return ((operator, words) for operator in reversed(chain(plan)))
 
 
-def _of_branches(
-    union: Union, statistics: Statistics | None, measured: Mapping[str, Measured]
-) -> Iterator[ExplainedOperator]:
-    """The operators of all branches, last branch first, since it is drawn at the bottom.
+def _operators(
+    plan: Operator, statistics: Statistics | None, measured: Sequence[Measured | None]
+) -> list[ExplainedOperator]:
+    """Describe the operators from the bottom up; the page draws the last branch first.
 
-    A scan shared by several branches is drawn below the first of them.
+    A branch that shares the scan of another branch has only the operators above the scan.
     """
-    for shared in reversed(shared_scans(union)):
-        first, *rest = shared.branches
-        for number in reversed(rest):
-            yield from _of_branch(number, [union.branches[number]], statistics, measured)
-        yield from _of_branch(first, [shared.plan, union.branches[first]], statistics, measured)
-
-
-def _of_branch(
-    number: int,
-    plans: Sequence[Operator],
-    statistics: Statistics | None,
-    measured: Mapping[str, Measured],
-) -> Iterator[ExplainedOperator]:
-    """The operators of a branch's plans; result operators only of the last plan."""
-    for place, plan in enumerate(plans, 1):
-        cost = Cost(()) if statistics is None else cost_of(plan, statistics)
-        for operator, words in _worded(plan):
-            is_top = isinstance(operator, Transformation)
-            if is_top is (place == len(plans)) and not _is_idle(operator):
-                yield _explained(operator, words, cost, statistics, measured, number + 1)
+    placed, found = placed_operators(plan), list[ExplainedOperator]()
+    numbered = zip(placed, measured or [None] * len(placed), strict=True)
+    for of_plan, group in groupby(numbered, key=lambda each: each[0].plan):
+        words = OperatorText.of(of_plan)
+        cost = Cost(()) if statistics is None else cost_of(of_plan, statistics)
+        found += (
+            _explained(each, words, cost, statistics, counted)
+            for each, counted in group
+            if each.branch is None or not _is_idle(each.operator)
+        )
+    return sorted(found, key=lambda each: -(each.branch or 0))
 
 
 def _is_idle(operator: Operator) -> bool:
-    """Whether it passes the results of a branch unchanged."""
+    """Return whether an operator passes the results of a branch unchanged."""
     return isinstance(operator, Transformation) and not (operator.having or operator.columns)
 
 
 def _explained(
-    operator: Operator,
+    placed: PlacedOperator,
     words: OperatorText,
     cost: Cost,
     statistics: Statistics | None,
-    measured: Mapping[str, Measured],
-    branch: int | None = None,
+    measured: Measured | None,
 ) -> ExplainedOperator:
-    name = type(operator).__name__
+    operator, name = placed.operator, type(placed.operator).__name__
     return ExplainedOperator(
         name,
         symbol_of(operator),
@@ -158,8 +144,8 @@ def _explained(
         tuple(reasons(operator, words, statistics)),
         tuple(sorted({(span.start, span.end) for span in _spans(operator, True)})),
         _expected(cost.operator(name)),
-        measured.get(name_of(name, branch)),
-        branch,
+        measured,
+        placed.branch,
     )
 
 
@@ -195,7 +181,7 @@ def _steps(stages: Sequence[Stage]) -> Iterator[ExplainedStep]:
     new = _lines(stages[0].plan) if stages else {}
     for before, after in zip(stages, stages[1:], strict=False):
         assert after.step is not None
-        # Most rewrites decline, and describing thousands of conditions takes time.
+        # Most rewrites decline, and the description of thousands of conditions takes time.
         old, new = new, new if after.plan == before.plan else _lines(after.plan)
         changed = [name for name in {**old, **new} if old.get(name) != new.get(name)]
         gone = [line for name in changed for line in old.get(name, ())]
@@ -236,10 +222,10 @@ def split_text(split: Split) -> str:
     if split.keys:
         ways.append("by " + ", ".join(test.attribute for test in split.keys))
     if split.before is not None:
-        around = "before and after" if split.after is not None else "before"
+        around = "before and after each" if split.after is not None else "before each"
         span = duration_text(split.before)
         if split.by_detection:  # the longest interval depends on the events
             span = f"{split.windows} × {span}" if split.windows > 1 else span
             span += " and twice the longest interval"
-        ways.append(f"in slices of time that look {span} {around}")
-    return " or ".join(ways) or f"not at all: {split.reason}"
+        ways.append(f"by slices of time with the {span} {around}")
+    return ", or ".join(ways) or f"none: {split.reason}"

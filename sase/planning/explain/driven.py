@@ -1,26 +1,27 @@
-"""The drives of a plan as EXPLAIN shows them: which take its events, and why others do not."""
+"""The drives of a plan in EXPLAIN: which ones read its events, and why the others do not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, TypeAlias
 
 from sase.planning.declined import NO_NEGATIVE_GROUP, NO_RUNS, NO_SCAN, NO_TREE, Declined
+from sase.planning.engine_plan import EnginePlan
 from sase.planning.physical.drive import DriveRequest, Feed, Need
 from sase.planning.physical.drives import DRIVES
-from sase.planning.plan import EnginePlan
+from sase.planning.physical.stack_drives import FusedScanDrive
 from sase.planning.quantities import duration
 
 
 @dataclass(frozen=True, slots=True)
 class PhysicalPath:
-    """A drive of a plan, which takes events of one feed that meet its `needs`.
+    """A drive of a plan; it reads those events of one feed that meet its `needs`.
 
-    `declined` is the reason why the plan has it not, None where it has. In a run it took so many
-    `events`, found so many `matches` in so many `nanoseconds`, and `refused` others, which do not
-    meet that need.
+    `declined` is the reason why the plan does not use the drive, or None if it does. After a run,
+    `events` is the number of events that the drive read, `matches` the number of matches that it
+    returned, and `nanoseconds` its time. `refused` is the need that the other events do not meet.
     """
 
     name: str
@@ -35,14 +36,14 @@ class PhysicalPath:
 
 
 Paths: TypeAlias = tuple[PhysicalPath, ...]
-# Nothing was passed over where something is for another kind of plans.
+# The reasons of drives for another kind of plan; the short text leaves these out.
 OF_OTHER_PLANS = (NO_SCAN.reason, NO_RUNS.reason, NO_NEGATIVE_GROUP.reason, NO_TREE.reason)
-GIVEN_NONE = "the index did not part what is admitted from other events"
-NOT_TOLD = "more is asked of an event than the index of the script tells"
+GIVEN_NONE = "the index did not separate the admitted events from others"
+NOT_TOLD = "the index of the script does not decide all conditions on an event"
 
 
 def paths_of(plan: EnginePlan, *, in_pieces: bool = False) -> Paths:
-    """What each drive says of a plan, whose events are loaded whole or `in_pieces`."""
+    """The drives of a plan, applied or declined; its events are loaded whole or `in_pieces`."""
     every = _paths(plan, in_pieces=in_pieces)
     return tuple(path for path in every if path.feed is not Feed.SHARED)
 
@@ -65,9 +66,9 @@ def shared_paths(
     is_told: bool,
     used: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Iterator[PhysicalPath]:
-    """What takes the events that a shared reading deals out, or did where it is known what it used.
+    """The drives for a shared input; `used` has the measured ones by name, after a run.
 
-    If it `is_told` its index knows which of them the scan admits, unless it gives it all.
+    `is_told` says that the index of the script decides everything that the scan tests.
     """
     for path in _paths(plan, in_pieces=in_pieces):
         shared = replace(path, feed=Feed.SHARED)
@@ -81,39 +82,54 @@ def shared_paths(
             yield shared
 
 
-def driven(paths: Paths) -> str:
-    """What takes events through the operators, for each way in which they reach the plan."""
+def driven(paths: Paths) -> list[str]:
+    """Say which drive reads the events of each feed, in lines; needs are indented."""
     taken = [path for path in paths if path.declined is None]
     feeds = {path.feed for path in taken}
-    rest = [path.feed.value for path in paths if path.feed not in feeds]
-    ways = [_taken(path) for path in taken]
-    ways += [f"{feed} block by block" for feed in dict.fromkeys(rest)]
-    return "; ".join(ways) if taken else "block by block"
+    rest = dict.fromkeys(path.feed for path in paths if path.feed not in feeds)
+    lines = [line for path in taken for line in _taken(path, _otherwise(path, taken))]
+    lines += [f"{feed.value} {_of_pieces(taken)}" for feed in rest]
+    return lines if taken else ["block by block"]
 
 
-def _taken(path: PhysicalPath) -> str:
+def _of_pieces(taken: Sequence[PhysicalPath]) -> str:
+    """How events in pieces are read, by the drives that a plan uses."""
+    scans = any(each.name == FusedScanDrive.name and each.feed is Feed.LOADED for each in taken)
+    return f"by the {FusedScanDrive.name} or block by block" if scans else "block by block"
+
+
+def _otherwise(path: PhysicalPath, taken: Sequence[PhysicalPath]) -> str:
+    """How the events are read that do not meet the needs of a drive."""
+    if path.feed is Feed.PUSHED:
+        return _of_pieces(taken)
+    has_ties = Need.NO_TIES.value in path.needs
+    return "by the fused lines or block by block" if has_ties else "block by block"
+
+
+def _taken(path: PhysicalPath, otherwise: str) -> Iterator[str]:
     text = f"{path.feed.value} by the {path.name}"
     if path.events is not None:
-        text += f", which took {path.events:,}"
+        text += f", which took {path.events:,} events"
         if path.matches is not None:
             text += f" and found {path.matches:,} matches"
         if path.nanoseconds is not None:
             text += f" in {duration(path.nanoseconds)}"
-    elif path.needs:
-        rest = "by the fused lines or " if Need.NO_TIES.value in path.needs else ""
-        text += f" if {', and '.join(path.needs)}, else {rest}block by block"
     if path.refused is not None:
         text += f" and left the others, of which it does not hold that {path.refused}"
-    return text
+    is_open = path.events is None and path.needs
+    yield f"{text} if" if is_open else text
+    if is_open:
+        yield from (f"  - {need}" for need in path.needs)
+        yield f"  else {otherwise}"
 
 
 def _whole_name(path: PhysicalPath) -> str:
-    """The name of a drive that is also there for the events of another feed."""
+    """The name of a drive with its feed, if a drive of the same name reads another feed."""
     return f"{path.name} of {path.feed.value}"
 
 
 def declined(paths: Paths, *, verbose: bool = False) -> list[str]:
-    """The drives that declined, and why; `verbose` names those for the other kind of plans, too."""
+    """The drives that declined, and why; `verbose` adds those for another kind of plan."""
     feeds = {(path.name, path.feed) for path in paths}
     names = [name for name, _ in feeds]
     found = [

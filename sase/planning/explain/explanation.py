@@ -7,8 +7,7 @@ from html import escape
 from typing import Any
 
 from sase.planning.explain.automaton import automata_dot, automata_text
-from sase.planning.explain.document import as_document
-from sase.planning.explain.dot import as_dot
+from sase.planning.explain.document import as_document, as_dot
 from sase.planning.explain.text import as_text
 from sase.planning.explain.value import ExplainedPlan
 from sase.printable import Documented
@@ -18,7 +17,8 @@ from sase.printable import Documented
 class Explanation(Documented, ExplainedPlan):
     """A plan from the bottom up, the rewrites that led to it, and facts about the events.
 
-    `to_dict` is its documented form (docs/explain.md), from which the page and the graph are drawn.
+    `to_dict` returns its documented form (docs/explain.md). The page and the graph are made from
+    it.
     """
 
     def __str__(self) -> str:

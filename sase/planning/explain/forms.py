@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
-from sase.planning.collapse import FEW, collapsible
-from sase.planning.cost import cost_of
+from sase.planning.cost.cost import cost_of
+from sase.planning.cost.preflight import bytes_of_a_match
+from sase.planning.counting import CountingWay
 from sase.planning.explain.value import ExplainedForm
-from sase.planning.history_counts import ALL, MANY
-from sase.planning.nodes import Operator
-from sase.planning.preflight import bytes_of_a_match
+from sase.planning.plan.nodes import Operator
 from sase.planning.quantities import counted, size
 from sase.planning.statistics import Statistics
 
@@ -21,24 +19,13 @@ LARGE = 1 << 30
 
 
 def explained_form(
-    output: str, basic: Operator, plan: Operator, statistics: Statistics | None
+    output: str, ways: tuple[CountingWay, ...], plan: Operator, statistics: Statistics | None
 ) -> ExplainedForm:
-    """The form of a query, given its basic plan and the plan that would list its matches."""
-    found = collapsible(basic)
-    is_count = output == "count"
-    form = ExplainedForm(
-        output,
-        None,
-        None,
-        found.list_reasons if is_count else found.reasons,
-        by_branch=found.by_branch and (is_count or not found.reasons),
-        by_states=is_count and found.by_states,
-    )
+    """The form of a result, how its matches are counted, and the size of a list of them."""
     if statistics is None:
-        return form
+        return ExplainedForm(output, None, None, ways)
     cost = cost_of(plan, statistics)
-    taken = cost.results * bytes_of_a_match(plan, cost)
-    return replace(form, matches=cost.results, bytes=taken)
+    return ExplainedForm(output, cost.results, cost.results * bytes_of_a_match(plan, cost), ways)
 
 
 def form_text(form: ExplainedForm) -> str | None:
@@ -56,27 +43,13 @@ def form_text(form: ExplainedForm) -> str | None:
 def analyze_lists(output: str) -> str:
     """The reason why a form without a list is not analyzed."""
     text = f'output="{output}" is not analyzed'
-    return f"{text}: what operators count is of a plan that lists its matches"
+    return f"{text}: the counters of operators are those of a plan that lists its matches"
 
 
 def _of_set(form: ExplainedForm) -> Iterator[str]:
-    if form.histories == ALL:
-        yield "the histories of merged runs are counted, and no single match is looked at"
-    elif form.reasons:
-        yield f"the matches are looked at one by one, since {'; '.join(form.reasons)}"
-        if form.histories == MANY:
-            yield f"of more than {FEW:,} the histories of merged runs are counted"
-    elif form.by_branch:
-        yield (
-            "the matches of each branch are counted without looking at one: no two branches have a"
-            " match in common"
-        )
-    elif form.by_states:
-        yield "events are counted through the states of the pattern, and no match is looked at"
-    else:
-        yield "paths through a graph of events are counted, and no single match is looked at"
+    yield " ".join(each.text for each in form.ways)
     if form.matches is not None and form.bytes is not None:
         number, amount = counted(form.matches), size(form.bytes)
         yield f"a list would have about {number} matches, and take at least {amount}"
-    if not form.reasons or form.histories == ALL:
+    if not form.reasons:
         yield "the operators are those of a list"

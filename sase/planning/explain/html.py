@@ -16,11 +16,11 @@ from sase.planning.explain.page.history import history
 from sase.planning.explain.page.markup import Markup, element, escaped, joined
 from sase.planning.explain.page.query import query_pieces
 from sase.planning.explain.value import ExplainedPlan
-from sase.planning.nodes import name_of
+from sase.planning.plan.nodes import name_of
 from sase.planning.quantities import counted, duration
 
 NO_NUMBERS = "Nothing is known of the events, so all arrows are equally thin."
-NUMBERS = "Arrows are as wide as what flows, on a log scale."
+NUMBERS = "The width of an arrow is the number of rows, on a log scale."
 OUTLINES = "Dashed lines are the width that was expected, where it differs."
 
 
@@ -35,7 +35,8 @@ def as_html(explanation: ExplainedPlan) -> str:
         caption=escaped(_caption(explanation)),
         flow=flow(explanation),
         query=query_pieces(explanation),
-        # The picture and the details are read from the bottom.
+        # The operators are numbered from the bottom up; the picture and the details follow this
+        # order.
         panels=joined(panel(each, explanation) for each in explanation.operators),
         history=history(explanation),
         shown=escaped((explanation.worst or explanation.operators[0]).key),
@@ -94,10 +95,10 @@ def _known_facts(explanation: ExplainedPlan) -> Iterator[tuple[str, str]]:
     if explanation.source:
         yield "Statistics", explanation.source
     if explanation.physical:
-        yield "Driven", driven(explanation.physical)
+        yield "Driven", joined(element("div", line) for line in driven(explanation.physical))
         yield from (("Declined", line) for line in declined(explanation.physical, verbose=True))
     if explanation.split:
-        yield "May be cut", explanation.split
+        yield "Parallel parts", explanation.split
     yield from (("Note", note) for note in explanation.notes)
 
 

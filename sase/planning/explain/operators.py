@@ -1,4 +1,4 @@
-"""Describe each operator of a plan: its algorithm, and what it checks."""
+"""Describe each operator of a plan: its algorithm, its reasons, and its checks."""
 
 from __future__ import annotations
 
@@ -13,16 +13,27 @@ from sase.binding.bound import (
     WindowKind,
     elements_of,
 )
-from sase.binding.text import Names, condition_text, test_text, value_text, window_text
-from sase.planning import negatives, nodes
-from sase.planning.basic import decided_at
-from sase.planning.detection import KEEPS_EVERY_KEY, wait_for_copies
+from sase.binding.values.text import Names, condition_text, test_text, value_text, window_text
+from sase.planning.branches import KEEPS_EVERY_KEY, SharedScan, shared_scans, wait_for_copies
+from sase.planning.cost.cost import handed_on
 from sase.planning.explain.runs import admitted, algorithm_of, conjunct_text, details_of
-from sase.planning.leading_runs import why_all_go_on
-from sase.planning.match_windows import MatchWindow, first_levels, steps_of
 from sase.planning.physical.runs import choose_runs
-from sase.planning.shared_scans import SharedScan, shared_scans
-from sase.planning.trees import JoinPart, part_of, parts_of, tree_text
+from sase.planning.plan import negatives, nodes
+from sase.planning.plan.basic import decided_at
+from sase.planning.plan.match_windows import MatchWindow, first_levels, steps_of
+from sase.planning.plan.nodes import (
+    Operator,
+    RunEvaluation,
+    Selection,
+    SequenceConstruction,
+    SequenceScan,
+)
+from sase.planning.plan.trees import JoinPart, part_of, parts_of, tree_text
+from sase.planning.quantities import counted, percentage
+from sase.planning.reasoning.run_forms import why_all_go_on
+from sase.planning.statistics import Statistics
+
+# ---------------------------------------------------------------- operators
 
 SYMBOLS = {
     MatchWindow: "MW",
@@ -103,7 +114,7 @@ class OperatorText:
                 return type(operator).__name__.lower()
 
     def details(self, operator: nodes.Operator) -> Iterator[str]:
-        """What an operator checks and computes; unknown operators show their fields."""
+        """The checks and columns of an operator; an unknown operator shows its fields."""
         if type(operator) not in SYMBOLS:
             names = [each.name for each in fields(operator) if each.name != "input"]
             yield from (f"{name}: {getattr(operator, name)}" for name in names)
@@ -290,3 +301,67 @@ def _shared(scan: SharedScan) -> str:
     components = nodes.require(scan.plan, nodes.SequenceScan).components
     telling = " and ".join(components[level].variable for level in scan.levels)
     return f"branches {numbers} share one scan: the type of {telling} tells them apart"
+
+
+# ---------------------------------------------------------------- reasons
+
+
+def reasons(
+    operator: Operator, words: OperatorText, statistics: Statistics | None
+) -> Iterator[str]:
+    """Sentences, most important first."""
+    if statistics is None:
+        return
+    if isinstance(operator, SequenceScan | RunEvaluation) and operator.input is not None:
+        near = percentage(handed_on(operator, operator.input, statistics))
+        yield f"match windows hand on about {near} of the events of its types"
+    match operator:
+        case SequenceScan():
+            yield from _of_scan(operator, words, statistics)
+        case SequenceConstruction() | Selection():
+            if isinstance(operator, SequenceConstruction) and operator.joins:
+                yield from _of_tree(operator, statistics)
+            for conjunct in operator.conditions:
+                if len(conjunct.references) > 1:
+                    text = condition_text(conjunct.condition, words.names)
+                    share = statistics.selectivity(text)
+                    if share is not None:
+                        yield f"{text} lets {percentage(share)} pass"
+
+
+def _of_tree(construction: SequenceConstruction, statistics: Statistics) -> Iterator[str]:
+    """The component from which joins begin."""
+    components = construction.input.components
+    rows = [statistics.rows_of(each.types) for each in components]
+    rarest = components[rows.index(min(rows))].variable
+    yield f"the rarest is {rarest}, {percentage(min(rows) / max(statistics.rows, 1))} of all events"
+
+
+def _of_scan(scan: SequenceScan, words: OperatorText, statistics: Statistics) -> Iterator[str]:
+    for component in scan.components:
+        share = statistics.admission(component.variable)
+        if (
+            share is not None
+            and share < 1
+            and any(c.references == (component.index,) for c in scan.conditions)
+        ):
+            yield f"{percentage(share)} of the events of {component.variable} pass"
+    keys = [test for key in scan.partitions for test in key]
+    if keys and len(scan.components) > 1:
+        first, last = scan.components[0].variable, scan.components[-1].variable
+        share = statistics.agreement([t.attribute for t in scan.partitions[0]], (first, last))
+        removes = "" if share is None else f", removes {percentage(1 - share)} of candidate pairs"
+        values = "; ".join(_values(test, words, statistics) for test in keys)
+        yield f"partitioned on {values}{removes}"
+    others = [test for test in scan.tests if test not in keys and test.value is None]
+    if others:
+        yield f"not on {'; '.join(_values(test, words, statistics) for test in others)}"
+
+
+def _values(test: EquivalenceTest, words: OperatorText, statistics: Statistics) -> str:
+    """An attribute with its number of values."""
+    types = (name for component in words.levels for name in component.types or ())
+    attributes = statistics.attributes(test.attribute, types)
+    known = [each.distinct for each in attributes if each.distinct is not None]
+    values = f": {counted(max(known))} values" if known else ""
+    return f"{test.attribute}{values}"

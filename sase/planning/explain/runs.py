@@ -1,4 +1,4 @@
-"""Describe run evaluation: how matches are found, and where conditions are decided."""
+"""Describe run evaluation: its algorithm, and where conditions are decided."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from sase.binding.bound import (
     When,
     elements_of,
 )
-from sase.binding.parts import references
-from sase.binding.text import Names, condition_text, quantifier_text, test_text
+from sase.binding.conditions.parts import references
+from sase.binding.values.text import Names, condition_text, quantifier_text, test_text
 from sase.lang.ast import StrategyName
-from sase.planning.nodes import Evaluation, RunEvaluation
-from sase.planning.physical.runs import RunAlgorithm, RunsInStretches
-from sase.planning.stretches import exclusions
-from sase.planning.trees import (
+from sase.planning.physical import runs as algorithms
+from sase.planning.physical.run_algorithm import RunAlgorithm
+from sase.planning.plan.nodes import RunEvaluation
+from sase.planning.plan.trees import (
     decided_by_joins,
     leaf_levels,
     part_of,
@@ -30,17 +30,17 @@ from sase.planning.trees import (
     set_joins,
     tree_text,
 )
+from sase.planning.reasoning.run_forms import exclusions
 
-_OF_GRAPHS = (Evaluation.COLLAPSED, Evaluation.EXPANDED)
 # How a run treats an event that it does not take.
 _LEFT = {
     StrategyName.SKIP_TILL_ANY_MATCH: "a run may ignore any event",
-    StrategyName.SKIP_TILL_NEXT_MATCH: "a run ignores what it can neither begin with nor take",
+    StrategyName.SKIP_TILL_NEXT_MATCH: "a run skips the events that it cannot bind next",
     StrategyName.STRICT_CONTIGUITY: "a run ends at the first event that it does not take",
     StrategyName.PARTITION_CONTIGUITY: (
         "a run ends at the first event of its partition that it does not take"
     ),
-    StrategyName.EARLIEST_MAXIMAL: "a run ignores only what it can make no move with",
+    StrategyName.EARLIEST_MAXIMAL: "a run skips only the events that it can bind in no way",
 }
 # The edge on which a condition is decided.
 _EDGES = {
@@ -53,14 +53,14 @@ _EDGES = {
 
 
 def algorithm_of(algorithm: RunAlgorithm) -> str:
-    """How matches are found."""
+    """The algorithm of the runs, with its key."""
     runs = algorithm.runs
     keys = ", ".join(map(test_text, runs.partitions))
     last = runs.components[-1]
     return algorithm.text.format(
         by_key=f", partitioned on {keys}" if keys else "",
         last=last.variable if last.is_single else "event that may be the last",
-        tree=_tree(runs) if runs.evaluation is Evaluation.TREE else "",
+        tree=_tree(runs) if runs.algorithm == algorithms.SetJoins.name else "",
     )
 
 
@@ -74,7 +74,7 @@ def _tree(runs: RunEvaluation) -> str:
 
 
 def details_of(algorithm: RunAlgorithm, names: Names) -> Iterator[str]:
-    """What is admitted, under which strategy, and what is decided where."""
+    """The admitted events, the strategy, and the edge or step that decides each condition."""
     runs = algorithm.runs
     if runs.nothing is not None:
         yield f"no event can take part: {runs.nothing}"
@@ -85,17 +85,21 @@ def details_of(algorithm: RunAlgorithm, names: Names) -> Iterator[str]:
     if runs.is_of_intervals:
         yield from map(_order, (each for each in runs.components if each.is_series))
         if runs.least is not None:
-            yield "walks end where the order of what they chose is below the threshold"
+            yield "walks end where the order of the chosen events is below the threshold"
     yield f"{runs.strategy.value}: {_LEFT[runs.strategy]}"
-    if isinstance(algorithm, RunsInStretches):
+    if isinstance(algorithm, algorithms.RunsInStretches):
         for one, other in exclusions(runs):
             what = f"a further {one.variable} and the first {other.variable}"
             yield f"no event is both {what}: their conditions exclude each other"
-    walks = (Evaluation.POSTPONED, Evaluation.INTERVALS)
-    decided = _walked if runs.evaluation in walks else _on_edges
-    decided = _joined if runs.evaluation is Evaluation.TREE else decided
-    decided = _of_neighbours if runs.evaluation in _OF_GRAPHS else decided
-    yield from decided(runs, names)
+    match algorithm:
+        case algorithms.PostponedWalk() | algorithms.IntervalWalk():
+            yield from _walked(runs, names)
+        case algorithms.SetJoins() | algorithms.SeriesJoins():
+            yield from _joined(runs, names)
+        case algorithms.MatchGraph() | algorithms.GroupGraph() | algorithms.ExpandedGraph():
+            yield from _of_neighbours(runs, names)
+        case _:
+            yield from _on_edges(runs, names)
     for test in runs.equivalences:
         if test.value is not None:
             yield f"[{test_text(test)}]"
@@ -169,7 +173,7 @@ def _on_edges(runs: RunEvaluation, names: Names) -> Iterator[str]:
         if conjunct.when is When.WHOLE and component.set_of is not None:
             left = next(_listed(each) for each in _sets(runs) if component in each)
         where = f"{_EDGES[conjunct.when]} {left}"
-        # For a group it may range over iterations, though it is checked behind them.
+        # A condition of a group may range over iterations, although it is checked after them.
         others = [r for r in edge.ranges if component.group or r.component != component.index]
         yield f"{where}{_ranges(others, variables, names)}: {text}"
     for component in runs.components:

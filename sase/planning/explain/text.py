@@ -10,7 +10,7 @@ from sase.planning.explain.driven import OF_OTHER_PLANS, driven
 from sase.planning.explain.driven import declined as declined_drives
 from sase.planning.explain.forms import form_text
 from sase.planning.explain.value import Expected, ExplainedOperator, ExplainedPlan, Measured
-from sase.planning.nodes import name_of
+from sase.planning.plan.nodes import name_of
 from sase.planning.quantities import counted, duration, size
 from sase.planning.rewrites.contract import (
     IS_PRECISE,
@@ -30,13 +30,15 @@ def as_text(explanation: ExplainedPlan, *, verbose: bool = False) -> str:
     """The plan; `verbose` adds the rewrites and the alternatives."""
     lines = [f"plan {explanation.recipe}: {explanation.summary}", *_heading(explanation), ""]
     lines += [*tree(explanation), "", *physical_lines(explanation, verbose=verbose)]
-    lines.append(f"may be cut {explanation.split}")
+    lines.append(f"parallel parts: {explanation.split}")
     declined = [step for step in explanation.steps if step.declined not in _PASSED]
     if verbose:
         lines += ["", *_rewrites(explanation), *_choices(explanation)]
     elif declined:
         names = ", ".join(dict.fromkeys(step.rewrite for step in declined))
-        lines += wrap(f"passed over (--verbose says why): {names}", 100, subsequent_indent="  ")
+        lines += wrap(
+            f"rewrites that do not apply (--verbose says why): {names}", 100, subsequent_indent="  "
+        )
     lines += [f"note: {note}" for note in explanation.notes]
     return "\n".join(printable(line).rstrip() for line in lines)
 
@@ -86,10 +88,14 @@ def _with_depths(
 
 
 def physical_lines(explanation: ExplainedPlan, *, verbose: bool = False) -> Iterator[str]:
-    """What takes events through the operators; `verbose` adds what it fuses, and every reason."""
+    """The drives that read the events; `verbose` adds the fused operators and every reason."""
     if not explanation.physical:
         return
-    yield from wrap(f"driven: {driven(explanation.physical)}", 100, subsequent_indent="  ")
+    first, *others = driven(explanation.physical)
+    yield from wrap(f"driven: {first}", 100, subsequent_indent="    ")
+    yield from (
+        line for each in others for line in wrap(f"  {each}", 100, subsequent_indent="    ")
+    )
     if verbose:
         yield from (f"  {p.name}: {p.summary}" for p in explanation.physical if not p.declined)
     for line in declined_drives(explanation.physical, verbose=verbose):

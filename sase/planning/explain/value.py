@@ -1,10 +1,11 @@
-"""The data of an explanation: what a plan does, why, what is expected and measured."""
+"""The data of an explanation: the plan, its reasons, estimates and measurements."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from sase.planning.counting import CountingWay
 from sase.planning.explain.automaton import ExplainedAutomaton
 from sase.planning.explain.driven import PhysicalPath
 from sase.planning.statistics import Statistics
@@ -104,18 +105,19 @@ class ExplainedAlternative:
 class ExplainedForm:
     """The form of the result; the `matches` of a list, and its least size in `bytes`.
 
-    `reasons` say why single matches must be examined; without reasons they are counted. Even with
-    reasons, the `histories` of merged runs may be counted, for all matches or many. For a pattern
-    with choices, matches may be counted `by_branch`; for one with sets, `by_states`.
+    `ways` are the ways to count the matches, or to represent a set of all matches. The first one is
+    used. If there are too many matches for it, the next one is used.
     """
 
     output: str
     matches: float | None
     bytes: float | None
-    reasons: tuple[str, ...] = ()
-    histories: str | None = None
-    by_branch: bool = False
-    by_states: bool = False
+    ways: tuple[CountingWay, ...]
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The reasons why single matches are enumerated; none if they are not."""
+        return self.ways[0].reasons
 
 
 @dataclass(frozen=True, slots=True)

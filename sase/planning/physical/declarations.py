@@ -1,4 +1,4 @@
-"""Which types a plan knows, and which attributes each declares."""
+"""The types of a plan, and the attributes that each type declares."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TypeDeclarations:
         self._is_typed = any(t.attributes is not None for t in schema.types or ())
 
     def declares(self, type_name: str | None, attribute: str) -> bool:
-        """Whether a type declares an attribute; None is an unknown one."""
+        """Return whether a type declares an attribute; None is an unknown type."""
         schema = self.schema
         if not self._is_typed or attribute in schema.roles:
             return True
@@ -35,17 +35,17 @@ class TypeDeclarations:
         return schema.declares(type_name, attribute)
 
     def is_common(self, attribute: str) -> bool:
-        """Whether every type declares an attribute, unknown ones included."""
+        """Return whether every type declares an attribute, unknown types included."""
         return all(self.declares(name, attribute) for name in [*self.names, None])
 
     def unknown_types_lack(self, attribute: str) -> bool:
-        """Whether unknown types do not declare an attribute."""
+        """Return whether unknown types do not declare an attribute."""
         return not self.declares(None, attribute)
 
     def values(
         self, test: EquivalenceTest, components: Iterable[BoundComponent]
     ) -> Iterator[tuple[int, Condition]]:
-        """The conditions that `[a = 'v']` sets on components, each with its component."""
+        """The conditions for `[a = 'v']`, each with the number of its component."""
         assert test.value is not None
         for component in components:
             names = self.schema.type_names if component.types is None else component.types

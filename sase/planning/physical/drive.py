@@ -1,7 +1,7 @@
-"""What a drive is: a kernel that takes events through the operators of a plan at once.
+"""Drives: one kernel that reads events and executes several operators of a plan at once.
 
-A drive writes into the state of the operators, or takes a whole input: events that do not meet its
-needs go through the operators block by block.
+A drive writes into the state of the operators, or reads a whole input. Events that do not meet its
+needs pass through the operators block by block.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from sase.binding.bound import (
     Condition,
     Operation,
 )
-from sase.binding.parts import references
+from sase.binding.conditions.parts import references
 from sase.cached_property import cached_property
 from sase.planning.declined import Declined
-from sase.planning.nodes import Operator
+from sase.planning.engine_plan import EnginePlan
 from sase.planning.physical.declarations import TypeDeclarations
 from sase.planning.physical.operators import (
     PhysicalOperator,
     Tests,
     operators_of,
 )
-from sase.planning.physical.runs import RunAlgorithm
+from sase.planning.physical.run_algorithm import RunAlgorithm
 from sase.planning.physical.vectorized import can_vectorize
-from sase.planning.plan import EnginePlan
-from sase.planning.traversal import within
+from sase.planning.plan.nodes import Operator
+from sase.planning.plan.traversal import within
 
 NOT_FUSED = Declined("fused paths are switched off")
 NARROWED = Declined("match windows narrow each block")
-# What may leave int64.
+# Operations with results that may exceed int64.
 _ARITHMETIC = ("+", "-", "*", "/", "%", "neg", "abs")
 
 
@@ -43,34 +43,34 @@ class Feed(Enum):
 
     LOADED = "loaded events"
     PUSHED = "pushed batches"
-    # Of a script's input, that it loads once and deals out to the statements that read it.
+    # The events of a script's input, which is loaded once for all statements that read it.
     SHARED = "shared reading"
 
 
 class Need(Enum):
-    """What must hold of the events that a drive takes; the value is what EXPLAIN prints."""
+    """A condition on the events that a drive reads; the value is the text in EXPLAIN."""
 
     INTEGER_KEYS = "keys are whole numbers or texts of one dictionary, none NULL"
     CODES_FIT = "keys lie close together or come again often"
     FEW_KEYS = "there are at most 8,388,608 keys"
-    MOST_OF_TYPES = "a third of the first events are of the query's types"
-    NUMBERS = "what is compared are numbers of one kind, none NULL"
+    MOST_OF_TYPES = "at least a third of the first events are of the query's types"
+    NUMBERS = "the compared values are numbers of one kind, none NULL"
     NO_TIES = "no events are simultaneous"
     SAME_SCHEMA = "batches are of Arrow, of one schema"
-    SMALL_BATCH = "of at most 16,384 rows"
+    SMALL_BATCH = "batches have at most 16,384 rows"
     IN_PLACE = "types come in one dictionary and keys as whole numbers"
-    FOLLOWING = "times rise, nothing is NULL, and keys came before"
+    FOLLOWING = "times rise, nothing is NULL, and earlier batches had all keys"
     FEW_RARE = "one component has few of the events"
 
     @property
     def is_of_keys(self) -> bool:
-        """Whether a plan without a key has no such need."""
+        """Whether the need concerns keys only; a plan without a key does not have it."""
         return self in (Need.INTEGER_KEYS, Need.CODES_FIT, Need.FEW_KEYS)
 
 
 @dataclass(frozen=True)
 class DriveRequest:
-    """A plan, and how its events come: at once or in pieces, and timed by kernels with a clock."""
+    """A plan and its feed: whole or in pieces, timed or not, with or without a clock in kernels."""
 
     plan: EnginePlan
     in_pieces: bool = False
@@ -89,11 +89,11 @@ class DriveRequest:
 
     @cached_property
     def types(self) -> TypeDeclarations:
-        """What types declare."""
+        """The attributes that types declare."""
         return TypeDeclarations(self.plan.schema, self.plan.components)
 
     def calculates(self, condition: Condition, component: BoundComponent) -> bool:
-        """Whether a condition on one event has arithmetic that whole columns do not decide."""
+        """Whether a condition on one event has arithmetic that columns may not do exactly."""
         found = (each for each in within(condition) if isinstance(each, Operation))
         if not any(each.name in _ARITHMETIC for each in found):
             return False
@@ -103,45 +103,45 @@ class DriveRequest:
 
 
 def request_of(plan: Operator) -> DriveRequest:
-    """A plan of which no more is known than that all types declare what it reads."""
+    """A request for a plan alone, with a schema in which all types declare all attributes."""
     return DriveRequest(EnginePlan(plan, OPEN, aggregates={}))
 
 
 @dataclass(frozen=True)
 class Drive:
-    """One kernel in place of several operators, for the events of one feed, by a key."""
+    """One kernel in place of several operators, for the events of one feed."""
 
     key: Tests
 
     name: ClassVar[str]
     feed: ClassVar[Feed] = Feed.LOADED
     summary: ClassVar[str]
-    # What may be needed, in the order in which it is looked at.
+    # All needs of this kind of drive, in the order in which they are checked.
     every_need: ClassVar[tuple[Need, ...]]
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """What must hold of events."""
+        """The conditions on events; those on keys are left out if the plan has no key."""
         return tuple(each for each in self.every_need if self.key or not each.is_of_keys)
 
     @classmethod
     def drives(cls, request: DriveRequest) -> bool:
-        """Whether it is a drive of a plan."""
+        """Return whether this kind of drive applies to a plan."""
         return isinstance(cls.applies(request), cls)
 
     @classmethod
     def applies(cls, request: DriveRequest) -> Self | Declined:
-        """The drive of a plan, or why it needs its operators one by one."""
+        """Return the drive of a plan, or the reason why the operators are executed one by one."""
         if request.plan.is_narrowed:
             return NARROWED
         return cls.of(request) if request.plan.options.fused else NOT_FUSED
 
     @classmethod
     def of(cls, request: DriveRequest) -> Self | Declined:
-        """The same, of a plan that may be fused."""
+        """The same for a plan for which drives are allowed."""
         raise NotImplementedError
 
 
 def first_of(reasons: Mapping[str, object]) -> str | None:
-    """The first reason that holds."""
+    """The first reason for which the value is true."""
     return next((reason for reason, holds in reasons.items() if holds), None)

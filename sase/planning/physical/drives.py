@@ -1,10 +1,9 @@
-"""The drives of a plan in order: of those of a feed the first that applies takes its events."""
+"""The drives in order of preference: in each feed, the first one that applies is used."""
 
 from __future__ import annotations
 
 from typing import Self
 
-from sase.planning import nodes
 from sase.planning.declined import NO_SCAN, NO_TREE, Declined
 from sase.planning.physical.drive import Drive, DriveRequest, Feed, Need, first_of
 from sase.planning.physical.line_drives import FusedLinesDrive, SharedLinesDrive
@@ -13,10 +12,11 @@ from sase.planning.physical.operators import (
     LeafScan,
 )
 from sase.planning.physical.stack_drives import AdmittedScanDrive, FusedPushDrive, FusedScanDrive
+from sase.planning.plan import nodes
 
 
 class NarrowedScanDrive(Drive):
-    """Only events near those of the rarest component come to the leaves of a tree."""
+    """Passes only events near those of the rarest component to the leaves of a tree."""
 
     name = "narrowed scan"
     summary = "only events near those of the rarest component come to the leaves of a tree"
@@ -24,7 +24,7 @@ class NarrowedScanDrive(Drive):
 
     @classmethod
     def of(cls, request: DriveRequest) -> Self | Declined:
-        """The drive of joins of leaves."""
+        """The drive, if the scan fills the leaves of a tree."""
         plan, scan = request.plan, request.operators[0]
         if not isinstance(scan, EventScan):
             return _without_scan(plan.operators)
@@ -43,7 +43,7 @@ class NarrowedScanDrive(Drive):
         return cls(scan.key) if reason is None else Declined(reason)
 
 
-# Of the drives of one feed the first that applies takes its events.
+# For each feed, the first drive that applies is used.
 DRIVES: tuple[type[Drive], ...] = (
     FusedScanDrive,
     AdmittedScanDrive,
@@ -55,13 +55,13 @@ DRIVES: tuple[type[Drive], ...] = (
 
 
 def choose_drive(request: DriveRequest, feed: Feed) -> Drive | None:
-    """Choose what takes the events of a feed through the operators; None if no drive applies."""
+    """Choose the drive that reads the events of a feed; None if no drive applies."""
     made = (each.applies(request) for each in DRIVES if each.feed is feed)
     return next((each for each in made if not isinstance(each, Declined)), None)
 
 
 def _without_scan(plan: nodes.Operator) -> Declined:
-    """Why there is no narrowed scan where no sequence scan stands at the bottom."""
+    """The reason why a plan without a sequence scan at the bottom has no narrowed scan."""
     scans = [nodes.find(each, nodes.SequenceScan) for each in nodes.branches_of(plan)]
     if any(each is not None and each.stacks is nodes.Stacks.LEAVES for each in scans):
         return Declined("each branch of the pattern has events of its own to look for")

@@ -1,15 +1,15 @@
-"""The form of matches: what they hold beside the events of each component."""
+"""The form of matches: the data that they hold in addition to the events of each component."""
 
 from __future__ import annotations
 
 from enum import Enum
 
 from sase.lang.ast import StrategyName
-from sase.planning.nodes import Evaluation, Operator, RunEvaluation, SequenceScan, find, reading
+from sase.planning.plan.nodes import Operator, RunEvaluation, SequenceScan, find, reading
 
 
 class BindingForm(Enum):
-    """The form of the matches of a plan, which decides what checks and returns them."""
+    """The form of the matches of a plan; it decides which operators check and return them."""
 
     SEQUENCES = "one event of each component"
     SERIES = "any number of events of each component"
@@ -20,11 +20,11 @@ class BindingForm(Enum):
 
 
 def form_of(plan: Operator) -> BindingForm:
-    """The form of the matches of a plan; of a union those of all branches."""
+    """The form of the matches of a plan; for a union, the form for all branches."""
     if find(plan, SequenceScan) is not None:
         return BindingForm.SEQUENCES
     runs = find(plan, RunEvaluation)
-    if runs is not None and runs.evaluation is Evaluation.INTERVALS:
+    if runs is not None and runs.is_of_intervals:
         return BindingForm.CANDIDATES
     if runs is not None and runs.is_of_sets:
         detects = runs.strategy is StrategyName.EARLIEST_MAXIMAL

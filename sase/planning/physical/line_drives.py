@@ -1,4 +1,4 @@
-"""The drives of runs that never fork: from columns to matches."""
+"""The drives of deterministic runs: from columns to matches."""
 
 from __future__ import annotations
 
@@ -13,37 +13,38 @@ from sase.binding.bound import (
 )
 from sase.binding.types import Kind
 from sase.lang.ast import StrategyName
-from sase.planning import nodes
 from sase.planning.declined import NO_RUNS, Declined
 from sase.planning.physical.drive import Drive, DriveRequest, Need, first_of
 from sase.planning.physical.operators import (
     Tests,
 )
+from sase.planning.physical.run_algorithm import RunRequest
 from sase.planning.physical.runs import RunsInLines, RunsInStretches
-from sase.planning.stretches import steps_of
+from sase.planning.plan import nodes
+from sase.planning.reasoning.run_forms import steps_of
 
-# Lines have a bit for each component in a byte; stretches room for so many compared attributes.
+# The bits of a byte mark the components of a line; a stretch has room for three attributes.
 MOST_LEVELS, MOST_COMPARED = 8, 3
 COUNTED = "ANALYZE counts runs one by one"
 
 
 @dataclass(frozen=True)
 class LineDrive(Drive):
-    """Deterministic runs from columns to matches; it keeps lines in a store of its own."""
+    """Evaluates deterministic runs from columns to matches; it stores lines in its own arrays."""
 
     has_series: bool
     compares: bool
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """What must hold of events, of a plan with a series, or one that compares events."""
+        """The needs; `NO_TIES` only with a series, `NUMBERS` only if events are compared."""
         found = super().needs
         idle = {Need.NO_TIES: not self.has_series, Need.NUMBERS: not self.compares}
         return tuple(each for each in found if not idle.get(each))
 
     @classmethod
     def of(cls, request: DriveRequest) -> Self | Declined:
-        """The drive, unless the plan does more than compare, or lines are kept otherwise."""
+        """Return the drive, unless the plan does more than compare or stores lines otherwise."""
         runs = request.plan.runs
         if runs is None:
             return NO_RUNS
@@ -59,14 +60,14 @@ class LineDrive(Drive):
 
     @staticmethod
     def _why_apart(request: DriveRequest) -> str | None:
-        """Why lines are kept one by one, if there is a reason."""
+        """The reason why lines are stored one by one, or None."""
         assert request.plan.runs is not None
         counted = COUNTED if request.plan.options.analyze else None
         return kept_apart(request.plan.runs) or counted
 
 
 class SharedLinesDrive(LineDrive):
-    """Lines that wait for the same events share a stack."""
+    """Stores lines that wait for the same events in one stack."""
 
     name = "shared lines"
     summary = (
@@ -80,7 +81,7 @@ class SharedLinesDrive(LineDrive):
 
 
 class FusedLinesDrive(LineDrive):
-    """Each line is kept by itself."""
+    """Stores each line separately."""
 
     name = "fused lines"
     summary = "deterministic runs, from columns to matches, by one kernel"
@@ -98,13 +99,14 @@ class FusedLinesDrive(LineDrive):
 
 
 def kept_apart(lines: nodes.RunEvaluation) -> str | None:
-    """Why runs that never fork do not share what they take, if there is a reason.
+    """The reason why deterministic runs do not share their events, or None.
 
-    They share it where all that wait for a component take the same events, and a window ends them.
-    It is not asked whether events are simultaneous, which keeps those of series apart, too.
+    They share events if all runs that wait for a component accept the same events, and a window
+    ends the runs. This function does not check for simultaneous events, with which runs of series
+    are stored separately, too.
     """
     last, series = lines.components[-1], lines.components[-2:-1]
-    # An event of any type fits several.
+    # An event of any type matches several components.
     types = [name for each in lines.components for name in each.types or ("", "")]
     asks_more = {
         f"the strategy is {lines.strategy.value}": (
@@ -123,24 +125,25 @@ def kept_apart(lines: nodes.RunEvaluation) -> str | None:
 
 
 def _key_of(runs: nodes.RunEvaluation, request: DriveRequest) -> Tests:
-    """The key of runs; a single event agrees with itself."""
+    """The key of runs; empty if a match is a single event, so that nothing is compared."""
     return () if runs.is_alone and not request.plan.negatives else runs.partitions
 
 
 def _why_no_lines(runs: nodes.RunEvaluation, request: DriveRequest) -> str | None:
-    """Why runs are needed one by one, or an operator above them."""
+    """The reason why runs or an operator above them are executed one by one, or None."""
     plan, (lines, *above) = request.plan, request.operators
     if not isinstance(lines, RunsInLines | RunsInStretches):
-        if runs.evaluation is not nodes.Evaluation.NFAB:
-            return f"the evaluation is {runs.evaluation.value}"
+        if runs.algorithm:
+            return f"the evaluation is {runs.algorithm}"
         if runs.is_of_sets:
             return "the evaluation is through sets"
         return "runs may fork" if plan.options.lines else "lines are switched off"
     key, compared = _key_of(runs, request), _why_compared(lines, request)
+    shown = RunRequest(plan.operators).shown
     asks_more: dict[str, object] = {
         "events come in pieces": request.in_pieces,
         "an operator between evaluation and output looks at each match": len(above) != 1,
-        "not each match is a result": not lines.shown or runs.nothing is not None,
+        "not each match is a result": not shown or runs.nothing is not None,
         "conditions on single events may overflow": _may_overflow(runs, request),
         str(compared): compared is not None,
         f"there are more than {MOST_LEVELS} components": len(plan.positives) > MOST_LEVELS,
@@ -154,7 +157,7 @@ def _why_no_lines(runs: nodes.RunEvaluation, request: DriveRequest) -> str | Non
 
 
 def _why_compared(lines: RunsInLines | RunsInStretches, request: DriveRequest) -> str | None:
-    """Why comparisons of events need the operators."""
+    """The reason why comparisons of events require the operators, or None."""
     if isinstance(lines, RunsInLines):
         is_one = not lines.runs.conditions or _compares_once(lines.runs, request)
         return None if is_one else "events are compared in more than one way"
@@ -165,7 +168,7 @@ def _why_compared(lines: RunsInLines | RunsInStretches, request: DriveRequest) -
 
 
 def _compares_once(runs: nodes.RunEvaluation, request: DriveRequest) -> bool:
-    """Whether a further event is compared with the first of its series or the one before alone."""
+    """Whether the only comparison is of a further event with the first or the previous one."""
     conjunct, *more = [edge.conjunct for edge in runs.conditions]
     series = next((each for each in runs.components if not each.is_single), None)
     compared = conjunct.condition
@@ -187,7 +190,7 @@ def _compares_once(runs: nodes.RunEvaluation, request: DriveRequest) -> bool:
 
 
 def _may_overflow(runs: nodes.RunEvaluation, request: DriveRequest) -> bool:
-    """Whether conditions on one event have arithmetic that whole columns do not decide."""
+    """Whether conditions on one event have arithmetic that columns may not do exactly."""
     known = {each.index: each for each in runs.components}
     return any(
         request.calculates(each.condition, known[each.component])

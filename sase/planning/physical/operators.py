@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from sase.binding.bound import EquivalenceTest
-from sase.planning import nodes
-from sase.planning.match_windows import MatchWindow
-from sase.planning.negatives import NegativeSequence, SequenceSearch
+from sase.planning.branches import shared_scans
+from sase.planning.engine_plan import EnginePlan
 from sase.planning.physical.forms import BindingForm, form_of
-from sase.planning.physical.runs import RunAlgorithm, choose_runs
-from sase.planning.plan import EnginePlan
-from sase.planning.shared_scans import shared_scans
+from sase.planning.physical.run_algorithm import RunAlgorithm
+from sase.planning.physical.runs import choose_runs
+from sase.planning.plan import nodes
+from sase.planning.plan.match_windows import MatchWindow
+from sase.planning.plan.negatives import NegativeSequence, SequenceSearch
 from sase.planning.split import negations_of
 
 Tests: TypeAlias = tuple[EquivalenceTest, ...]
@@ -21,7 +22,7 @@ Tests: TypeAlias = tuple[EquivalenceTest, ...]
 
 @dataclass(frozen=True)
 class MatchWindows:
-    """Narrows events to windows that may hold a match, by the conditions of what stands above."""
+    """Narrows events to windows that may contain a match, by the conditions of operators above."""
 
     windows: MatchWindow
     above: tuple[nodes.Operator, ...]
@@ -29,7 +30,7 @@ class MatchWindows:
 
 @dataclass(frozen=True)
 class EventScan:
-    """Takes in events for a construction."""
+    """Stores events for a construction."""
 
     scan: nodes.SequenceScan
     construction: nodes.SequenceConstruction
@@ -37,7 +38,7 @@ class EventScan:
 
 @dataclass(frozen=True)
 class StackScan(EventScan):
-    """Pushes events onto active instance stacks, with a key onto those of its value."""
+    """Pushes events onto active instance stacks; with a key, onto the stacks of its value."""
 
     key: Tests = ()
 
@@ -62,20 +63,20 @@ class LeafScan(EventScan):
 
 @dataclass(frozen=True)
 class TightSearch:
-    """Finds what a negative sequence forbids by the latest start for each end."""
+    """Finds the matches of a negative sequence by the latest start for each end."""
 
     sequence: NegativeSequence
 
 
 @dataclass(frozen=True)
 class GapSearch:
-    """Looks for a negative sequence in each gap."""
+    """Searches for a negative sequence in each gap."""
 
     sequence: NegativeSequence
 
 
 class GroupGapSearch(GapSearch):
-    """Looks for it in each gap of matches with repeated groups."""
+    """Searches each gap of matches with repeated groups."""
 
 
 Search: TypeAlias = TightSearch | GapSearch
@@ -83,23 +84,23 @@ Search: TypeAlias = TightSearch | GapSearch
 
 @dataclass(frozen=True)
 class SequenceAbsences:
-    """Passes the sequences that nothing forbids."""
+    """Passes the sequences that no negative element excludes."""
 
     negation: nodes.Negation
     searches: tuple[Search, ...] = ()
 
 
 class SeriesAbsences(SequenceAbsences):
-    """Passes the matches of series or sets that nothing forbids."""
+    """Passes the matches of series or sets that no negative element excludes."""
 
 
 class GroupAbsences(SequenceAbsences):
-    """Passes the matches of repeated groups that nothing forbids."""
+    """Passes the matches of repeated groups that no negative element excludes."""
 
 
 @dataclass(frozen=True)
 class BranchUnion:
-    """Merges the results of branches; those of each of `scans` share its operators."""
+    """Merges the results of branches; the branches of each of `scans` share its operators."""
 
     union: nodes.Union
     scans: tuple[OperatorPlan, ...]
@@ -107,24 +108,24 @@ class BranchUnion:
 
 @dataclass(frozen=True)
 class SequenceOutput:
-    """Makes results of sequences."""
+    """Builds results of sequences."""
 
     transformation: nodes.Transformation
 
 
 class SeriesOutput(SequenceOutput):
-    """Makes results of the matches of series or sets."""
+    """Builds results of the matches of series or sets."""
 
 
 class GroupOutput(SequenceOutput):
-    """Makes results of the matches of repeated groups."""
+    """Builds results of the matches of repeated groups."""
 
 
 class CandidateOutput(SequenceOutput):
-    """Makes results of the candidates of imprecise time."""
+    """Builds results of the candidates of imprecise time."""
 
 
-# What has one algorithm stands for itself.
+# A logical operator with only one algorithm is its own physical operator.
 PhysicalOperator: TypeAlias = (
     MatchWindows
     | EventScan
@@ -156,7 +157,7 @@ _OUTPUTS = {
 
 
 def operators_of(plan: EnginePlan) -> OperatorPlan:
-    """The operators of a plan, which are chosen once."""
+    """The operators of a plan; they are chosen once and cached."""
     if OperatorPlan not in plan.cache:
         plan.cache[OperatorPlan] = choose_operators(plan.operators, lines=plan.options.lines)
     known: OperatorPlan = plan.cache[OperatorPlan]
@@ -164,7 +165,7 @@ def operators_of(plan: EnginePlan) -> OperatorPlan:
 
 
 def choose_operators(root: nodes.Operator, *, lines: bool = True) -> OperatorPlan:
-    """Choose the algorithm of each operator of a plan; without `lines` runs share beginnings."""
+    """Choose the algorithm of each operator; without `lines`, runs share their prefixes."""
     return OperatorPlan(tuple(_operators(root, lines=lines)), form_of(root))
 
 
@@ -196,7 +197,7 @@ def _operators(root: nodes.Operator, *, lines: bool) -> Iterator[PhysicalOperato
 def _scan(
     scan: nodes.SequenceScan, construction: nodes.SequenceConstruction, root: nodes.Operator
 ) -> EventScan:
-    """Choose where a scan keeps events; a component that stands alone agrees with itself."""
+    """Choose where a scan stores events; a pattern of one component needs no key."""
     negatives = {c.index for each in negations_of(root) for c in each.components}
     is_alone = len(scan.components) + len(negatives) == 1
     keys = () if is_alone else scan.partitions

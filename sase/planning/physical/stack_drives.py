@@ -1,4 +1,4 @@
-"""The drives of scans onto stacks: of plans that tell events apart by type and key alone."""
+"""The drives of scans onto stacks, for plans that test only types and a key."""
 
 from __future__ import annotations
 
@@ -9,31 +9,30 @@ from sase.binding.bound import (
     Condition,
     WindowKind,
 )
-from sase.planning import nodes
+from sase.planning.branches import DetectionTime, detection_of, shared_scans
 from sase.planning.declined import NO_SCAN, Declined
-from sase.planning.detection import DetectionTime, detection_of
 from sase.planning.physical.drive import Drive, DriveRequest, Feed, Need, first_of
 from sase.planning.physical.operators import (
     BranchUnion,
     EventScan,
     StackScan,
 )
-from sase.planning.shared_scans import shared_scans
+from sase.planning.plan import nodes
 from sase.planning.split import negations_of
 
-# An event on the stacks has a bit for each component, and above them the tag of its type.
+# An event on the stacks has a bit for each component, and the tag of its type above these.
 MOST_TAGGED = 48
 OTHER_SCAN = Declined("the scan tests conditions on events, or keeps stacks of another kind")
 
 
 class StackDrive(Drive):
-    """Scan, construction and output of a plan that tells events apart by type and key alone."""
+    """Executes scan, construction and output of a plan that tests only types and a key."""
 
     admitted: ClassVar[bool] = False
 
     @classmethod
     def of(cls, request: DriveRequest) -> Self | Declined:
-        """The drive, unless the plan asks for more than types and a key."""
+        """Return the drive, unless the plan tests more than types and a key."""
         scan = _scan_of(request)
         if isinstance(scan, Declined):
             return scan
@@ -42,7 +41,7 @@ class StackDrive(Drive):
 
 
 class FusedScanDrive(StackDrive):
-    """Takes loaded events from columns to sequences."""
+    """Reads loaded events from columns to sequences."""
 
     name = "fused scan"
     summary = "scan, construction and output by one kernel over whole columns"
@@ -50,7 +49,7 @@ class FusedScanDrive(StackDrive):
 
 
 class AdmittedScanDrive(StackDrive):
-    """The same, of events of which an index tells all that the scan asks."""
+    """The same for events of which the index of a script has tested everything the scan tests."""
 
     name = "fused scan of admitted events"
     feed = Feed.SHARED
@@ -60,7 +59,7 @@ class AdmittedScanDrive(StackDrive):
 
 
 class FusedPushDrive(StackDrive):
-    """Takes pushed batches from the memory of Arrow to sequences."""
+    """Reads pushed batches from Arrow memory to sequences."""
 
     name = "fused push"
     feed = Feed.PUSHED
@@ -69,7 +68,7 @@ class FusedPushDrive(StackDrive):
 
     @classmethod
     def of(cls, request: DriveRequest) -> Self | Declined:
-        """The drive, unless rows wait or are sorted."""
+        """Return the drive, unless rows are kept for late ones or sorted."""
         made, plan = super().of(request), request.plan
         asks_more = {
             "events are ordered by `seq`": plan.schema.seq,
@@ -81,7 +80,7 @@ class FusedPushDrive(StackDrive):
 
 
 def _scan_of(request: DriveRequest) -> StackScan | Declined:
-    """The scan above which there are but a walk and the output, or what else there is."""
+    """The scan, if only a construction and an output are above it, or the reason why not."""
     (first, *above), union = request.operators, request.plan.union
     if isinstance(first, BranchUnion):
         if len(first.scans) > 1:
@@ -102,7 +101,7 @@ def _returns(branch: nodes.Operator) -> bool:
 
 
 def _why_not_fused(scan: StackScan, request: DriveRequest, *, admitted: bool) -> str | None:
-    """What a plan asks beyond types and a key."""
+    """The reason why a plan needs more than types and a key, or None."""
     plan, top, walked = request.plan, request.plan.returned, scan.construction
     asked = list(_conditions_of(scan, request))
     if scan.scan.nothing is not None or (asked and not admitted):
@@ -121,7 +120,7 @@ def _why_not_fused(scan: StackScan, request: DriveRequest, *, admitted: bool) ->
         ),
         "the output filters, projects or counts results": filters or columns,
         "events are ranked in their partitions": plan.ranked,
-        "events are kept for what is asked of them later": keeps,
+        "events are kept for later reading": keeps,
         "events of other types count": plan.watches_all,
         "arithmetic is watched for overflow": any(
             request.calculates(condition, component) for component, condition in asked
@@ -144,7 +143,7 @@ def _why_not_fused(scan: StackScan, request: DriveRequest, *, admitted: bool) ->
 def _conditions_of(
     scan: EventScan, request: DriveRequest
 ) -> list[tuple[BoundComponent, Condition]]:
-    """The conditions on one event that a scan tests: its own, and those of what bounds the walk."""
+    """The conditions on one event: those of the scan, and those of negative elements."""
     node, walked, types = scan.scan, scan.construction, request.types
     known = {each.index: each for each in node.components}
     found: list[tuple[int, Condition]] = []

@@ -1,4 +1,4 @@
-"""Which conditions on one event NumPy decides for whole columns."""
+"""The conditions on one event that NumPy evaluates on whole columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sase.binding.types import Kind
 
 
 def can_vectorize(condition: Condition) -> bool:
-    """Whether NumPy can evaluate a condition on one event."""
+    """Return whether NumPy can evaluate a condition on one event."""
     match condition:
         case Truth():
             return True
@@ -48,7 +48,7 @@ def _is_attribute(value: Expression) -> bool:
 
 
 def _is_remainder(value: Expression) -> bool:
-    """Whether it is the remainder of an integer by a positive constant."""
+    """Return whether a value is the remainder of an integer by a positive constant."""
     match value:
         case Operation(name="%", operands=(read, Constant(value=int(by)))):
             return _is_attribute(read) and read.type.kind is Kind.INTEGER and by > 0

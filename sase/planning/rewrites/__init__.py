@@ -7,13 +7,10 @@ conditions merely select sequences, unless their entry says otherwise.
 from __future__ import annotations
 
 from sase.planning.declined import Declined
-from sase.planning.rewrites.backtrack_runs import backtrack_runs
 from sase.planning.rewrites.build_composite_key import build_composite_key
-from sase.planning.rewrites.collapse_matches import collapse_matches
 from sase.planning.rewrites.contract import Outcome, Rewrite
 from sase.planning.rewrites.derive_conditions import derive_conditions
 from sase.planning.rewrites.enumerate_worlds import enumerate_worlds
-from sase.planning.rewrites.evaluate_by_set_states import evaluate_by_set_states
 from sase.planning.rewrites.evaluate_runs import evaluate_runs
 from sase.planning.rewrites.filter_dynamically import filter_dynamically
 from sase.planning.rewrites.filter_early import filter_early
@@ -21,13 +18,10 @@ from sase.planning.rewrites.index_negation_by_time import index_negation_by_time
 from sase.planning.rewrites.index_tight_sequences import index_tight_sequences
 from sase.planning.rewrites.infer_equivalence_tests import infer_equivalence_tests
 from sase.planning.rewrites.join_by_tree import join_by_tree, join_runs
-from sase.planning.rewrites.join_sets import join_sets
-from sase.planning.rewrites.merge_runs import merge_runs
 from sase.planning.rewrites.negate_before_selection import negate_before_selection
 from sase.planning.rewrites.negate_before_window import negate_before_window
 from sase.planning.rewrites.partition_on_every_attribute import partition_on_every_attribute
 from sase.planning.rewrites.partition_stacks import partition_runs, partition_stacks
-from sase.planning.rewrites.postpone_conditions import postpone_conditions
 from sase.planning.rewrites.prune_by_confidence import prune_by_confidence
 from sase.planning.rewrites.prune_by_match_windows import prune_by_match_windows
 from sase.planning.rewrites.prune_columns import prune_columns
@@ -43,13 +37,12 @@ from sase.planning.rewrites.push_simple_conditions import (
 )
 from sase.planning.rewrites.push_window_into_construction import push_window_into_construction
 from sase.planning.rewrites.push_window_into_scan import push_window_into_scan
-from sase.planning.rewrites.reread_events import reread_events
 from sase.planning.rewrites.unfold_aggregates import (
     unfold_aggregates,
     unfold_aggregates_of_runs,
 )
 from sase.planning.rewrites.use_active_instance_stacks import use_active_instance_stacks
-from sase.planning.rewrites.version_runs import version_runs
+from sase.planning.rewrites.use_algorithm import use_algorithm
 
 __all__ = ["REWRITES", "Declined", "Outcome", "Rewrite"]
 
@@ -90,16 +83,10 @@ _RULES = (
     # After the choice of the key and the conditions of construction.
     Rewrite(join_by_tree, of_runs=join_runs),
     Rewrite(push_limit),  # if construction decides everything
-    Rewrite(reread_events, of_runs=reread_events),  # can stop at the first match
-    # Uses the key; some later evaluations then decline.
+    # Uses the key; most algorithms then decline.
     Rewrite(prune_overlaps, of_runs=prune_overlaps, of_groups=True, of_sets=True),
-    Rewrite(evaluate_by_set_states, of_runs=evaluate_by_set_states, of_sets=True),
-    Rewrite(join_sets, of_runs=join_sets, of_sets=True),
-    Rewrite(merge_runs, of_runs=merge_runs),  # only one evaluation of runs applies
-    Rewrite(backtrack_runs, of_runs=backtrack_runs),
-    Rewrite(version_runs, of_runs=version_runs),
-    Rewrite(collapse_matches, of_runs=collapse_matches),
-    Rewrite(postpone_conditions, of_runs=postpone_conditions),  # after conditions are pushed
+    # After conditions are pushed; the one that stops at the first match also before the last rule.
+    Rewrite(use_algorithm, of_runs=use_algorithm, of_sets=True),
     Rewrite(filter_early, of_runs=filter_early, of_intervals=True),  # the postponed conditions
     Rewrite(prune_by_confidence, of_runs=prune_by_confidence, of_intervals=True),
     Rewrite(enumerate_worlds, of_runs=enumerate_worlds, of_intervals=True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sase.planning.declined import Declined
-from sase.planning.nodes import Operator
+from sase.planning.plan.nodes import Operator
 from sase.planning.rewrites.contract import Outcome
 from sase.planning.rewrites.partition_stacks import keyed, partitionable
 

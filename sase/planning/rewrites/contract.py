@@ -8,67 +8,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sase.binding.text import condition_text
 from sase.cached_property import cached_property
 from sase.lang.ast import StrategyName
-from sase.planning.declined import NO_RUNS, NO_SCAN, Declined
-from sase.planning.nodes import (
-    Evaluation,
-    Operator,
-    RunEvaluation,
-    SequenceScan,
-    Transformation,
-    find,
-    require,
-)
+from sase.planning.declined import GREEDY, NO_SCAN, SETS, Declined
+from sase.planning.plan.nodes import Operator, RunEvaluation, SequenceScan, find
 from sase.planning.statistics import Statistics
 
-# Why a walk is kept without a look at what joins by a tree would cost.
+# Why a walk is kept without an estimate of joins by a tree.
 NOT_KNOWN = Declined("without statistics it is not known whether a component is rare")
 NOT_AT_HAND = Declined("joins pay where all events are at hand, and these may come in pieces")
 IS_PRECISE = Declined("time is precise")
-KEPT_OUT = Declined("stacks and leaves keep what nothing leads up to out themselves")
+KEPT_OUT = Declined("stacks and leaves themselves keep out events that no earlier event leads to")
 NONE_RARE = Declined("no component is so rare that joins would begin at its events")
-MIXED = Declined("the window counts in partitions, and runs are not kept apart by them")
-PRUNED = Declined("the first match of a partition ends its other runs")
 GROUPS = Declined("an iteration of a repeated group is several events, and a run is inside of it")
-SETS = Declined("members of a set come in any order, and it takes components one after the other")
 IMPRECISE = Declined("it does not keep the candidates of imprecise time")
-GREEDY = Declined("it does not keep the result under earliest_maximal")
 Outcome: TypeAlias = Operator | Declined
-# The strategy under which conditions merely select sequences; under others, and with Kleene
-# closure, they define what is taken and skipped.
+# The strategy under which conditions merely select sequences. Under others, and with Kleene
+# closure, conditions define which events are taken and skipped.
 ANY_MATCH = frozenset({StrategyName.SKIP_TILL_ANY_MATCH})
-
-
-def runs_as_written(plan: Operator) -> RunEvaluation | Declined:
-    """The runs of a plan without a chosen evaluation."""
-    runs = find(plan, RunEvaluation)
-    if runs is None:
-        return NO_RUNS
-    if runs.evaluation is not Evaluation.NFAB:
-        return Declined(f"evaluation is {runs.evaluation.value} already")
-    return runs
-
-
-def unpruned_runs(plan: Operator) -> RunEvaluation | Declined:
-    """The same for a plan that needs every match."""
-    return PRUNED if require(plan, Transformation).prunes else runs_as_written(plan)
-
-
-def runs_of_several(plan: Operator, otherwise: str) -> RunEvaluation | Declined:
-    """The same if matches can have several events; `otherwise` completes the reason."""
-    runs = unpruned_runs(plan)
-    if isinstance(runs, RunEvaluation) and runs.is_alone:
-        return Declined(f"a match is a single event, {otherwise}")
-    return runs
-
-
-def reads_series(runs: RunEvaluation) -> str | None:
-    """The text of the first condition that ranges over a series, or None."""
-    names = {component.index: component.variable for component in runs.components}
-    ranging = (edge.conjunct.condition for edge in runs.conditions if edge.ranges)
-    return next((condition_text(condition, names) for condition in ranging), None)
 
 
 @dataclass(frozen=True)

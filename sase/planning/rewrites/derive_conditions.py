@@ -11,15 +11,15 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from sase.binding import bound
-from sase.binding.literals import is_written
-from sase.binding.parts import with_references
-from sase.binding.text import condition_text, value_text
+from sase.binding.conditions.parts import with_references
 from sase.binding.types import Kind
+from sase.binding.values.literals import is_written
+from sase.binding.values.text import condition_text, value_text
 from sase.planning.declined import Declined
-from sase.planning.nodes import Operator, Selection, SequenceScan, exchanged, find, require
+from sase.planning.plan.nodes import Operator, Selection, SequenceScan, exchanged, find, require
+from sase.planning.reasoning.value_ranges import first_exclusion
 from sase.planning.rewrites.contract import Outcome
 from sase.planning.rewrites.infer_equivalence_tests import Node, classes, equality, lacks, node_of
-from sase.planning.value_ranges import first_exclusion
 
 
 def derive_conditions(plan: Operator) -> Outcome:

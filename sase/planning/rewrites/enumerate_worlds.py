@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.planning.declined import Declined
-from sase.planning.nodes import Confidence, Operator, exchanged, find
+from sase.planning.plan.nodes import Confidence, Operator, exchanged, find
 from sase.planning.rewrites.contract import IS_PRECISE, Outcome
 
 

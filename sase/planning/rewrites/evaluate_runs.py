@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sase.lang.ast import StrategyName
 from sase.planning.declined import Declined
-from sase.planning.nodes import (
+from sase.planning.plan.nodes import (
     EdgeCondition,
     Negation,
     Operator,

@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.bound import Conjunct, ConjunctClass
-from sase.planning.consistency import Consistency
 from sase.planning.declined import NO_RUNS, Declined
-from sase.planning.extremes import class_of, decided_by_candidates, decided_by_earlier, implied
-from sase.planning.nodes import Evaluation, Operator, RunEvaluation, exchanged, find
+from sase.planning.physical.runs import IntervalWalk, PostponedWalk
+from sase.planning.plan.nodes import Operator, RunEvaluation, exchanged, find
+from sase.planning.reasoning.consistency import Consistency
+from sase.planning.reasoning.value_ranges import (
+    class_of,
+    decided_by_candidates,
+    decided_by_earlier,
+    implied,
+)
+from sase.planning.reasoning.walk_back import decided_early
 from sase.planning.rewrites.contract import Outcome
-from sase.planning.walk_back import decided_early
 
 
 def filter_early(plan: Operator) -> Outcome:
@@ -18,7 +24,7 @@ def filter_early(plan: Operator) -> Outcome:
     runs = find(plan, RunEvaluation)
     if runs is None:
         return NO_RUNS
-    if runs.evaluation not in (Evaluation.POSTPONED, Evaluation.INTERVALS):
+    if runs.algorithm not in (PostponedWalk.name, IntervalWalk.name):
         return Declined("nothing is postponed")
     early, left = list[Conjunct](), list[Conjunct]()
     for conjunct in (edge.conjunct for edge in runs.conditions):

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sase.binding.bound import WindowKind
 from sase.planning.declined import Declined
-from sase.planning.nodes import Negation, Operator, exchanged, find
+from sase.planning.plan.nodes import Negation, Operator, exchanged, find
 from sase.planning.rewrites.contract import Outcome
 
 

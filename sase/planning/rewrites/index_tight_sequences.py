@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.bound import BoundComponent
-from sase.binding.text import condition_text, test_text
+from sase.binding.values.text import condition_text, test_text
 from sase.planning.declined import NO_NEGATIVE_GROUP, Declined
-from sase.planning.negatives import NegativeSequence, SequenceSearch
-from sase.planning.nodes import Negation, Operator, exchanged, find, variables_of
+from sase.planning.plan.negatives import NegativeSequence, SequenceSearch
+from sase.planning.plan.nodes import Negation, Operator, exchanged, find, variables_of
 from sase.planning.rewrites.contract import Outcome
 
 # The most steps of a chain; each has a state for every key.

@@ -21,8 +21,8 @@ from sase.binding.bound import (
     Reference,
 )
 from sase.planning.declined import Declined
-from sase.planning.negatives import NegativeComponent
-from sase.planning.nodes import (
+from sase.planning.plan.negatives import NegativeComponent
+from sase.planning.plan.nodes import (
     Negation,
     Operator,
     Selection,

@@ -4,33 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.planning.cardinality import Cardinalities
+from sase.planning.cost.cardinality import Cardinalities
+from sase.planning.cost.tree_choice import why_not_joined
+from sase.planning.cost.tree_cost import SHAPES, ordered, shaped
 from sase.planning.declined import Declined
-from sase.planning.nodes import (
-    Evaluation,
+from sase.planning.physical.runs import SeriesJoins, with_algorithm
+from sase.planning.plan.nodes import (
     Operator,
     SequenceConstruction,
     Stacks,
     Transformation,
     exchanged,
+    reading,
     require,
 )
-from sase.planning.rewrites.contract import (
-    ANY_MATCH,
-    MIXED,
-    NONE_RARE,
-    NOT_AT_HAND,
-    NOT_KNOWN,
-    Outcome,
-    unpruned_runs,
-)
+from sase.planning.plan.trees import leaf_levels
+from sase.planning.rewrites.contract import NONE_RARE, NOT_AT_HAND, NOT_KNOWN, Outcome
 from sase.planning.statistics import Statistics
-from sase.planning.tree_choice import why_not_joined
-from sase.planning.tree_order import SHAPES, ordered, shaped
-from sase.planning.trees import leaf_levels
 
 WHERE = ("always", "cheaper")
-NOT_ESTIMATED = Declined("what joins between series would take is not estimated")
+NOT_ESTIMATED = Declined("the cost of joins between series is not estimated")
 
 
 def join_by_tree(
@@ -79,25 +72,10 @@ def join_runs(plan: Operator, *, shape: str = "bushy", where: str = "always") ->
     """
     if where == "cheaper":
         return NOT_ESTIMATED
-    runs = unpruned_runs(plan)
-    if isinstance(runs, Declined):
-        return runs
     if shape not in SHAPES:
         return Declined(f"there is no shape {shape}: there are {', '.join(SHAPES)}")
-    if runs.strategy not in ANY_MATCH:
-        return Declined(
-            f"under {runs.strategy.value} the events that a match passes over decide about it, and"
-            " joins do not look at these"
-        )
-    if runs.mixes_partitions:
-        return MIXED
-    last, leaves = runs.components[-1], leaf_levels(runs.components)
-    if last.minimum == 0:
-        return Declined(f"{last.variable} may be empty, so that its leaf does not close a match")
-    if len(leaves) < 2:
-        return Declined("one component that must occur has nothing to join")
-    joins = shaped(shape, len(leaves))
-    return exchanged(plan, replace(runs, evaluation=Evaluation.TREE, joins=joins))
+    joins = shaped(shape, len(leaf_levels(reading(plan).components)))
+    return with_algorithm(plan, SeriesJoins, joins)
 
 
 def _kept(walk: Operator, statistics: Statistics | None) -> Declined | None:

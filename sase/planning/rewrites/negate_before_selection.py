@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sase.planning.nodes import Operator, Selection
+from sase.planning.plan.nodes import Operator, Selection
 from sase.planning.rewrites.contract import Outcome
 from sase.planning.rewrites.negate_before_window import negation_below
 

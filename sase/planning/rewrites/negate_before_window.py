@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sase.planning.declined import Declined
-from sase.planning.nodes import Negation, Operator, Selection, Window, chain, find, rebuilt
+from sase.planning.plan.nodes import Negation, Operator, Selection, Window, chain, find, rebuilt
 from sase.planning.rewrites.contract import Outcome
 
 

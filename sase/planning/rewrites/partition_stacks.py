@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import filterfalse
 
+from sase.base.texts import did_you_mean
 from sase.binding.bound import EquivalenceTest
-from sase.nearest import did_you_mean
-from sase.planning.declined import Declined
-from sase.planning.nodes import (
+from sase.planning.declined import PRUNED, Declined
+from sase.planning.plan.nodes import (
     Operator,
     RunEvaluation,
     Selection,
@@ -21,7 +21,7 @@ from sase.planning.nodes import (
     reading,
     require,
 )
-from sase.planning.rewrites.contract import PRUNED, Outcome
+from sase.planning.rewrites.contract import Outcome
 from sase.planning.rewrites.infer_equivalence_tests import implied_by
 from sase.planning.statistics import Statistics
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 
 from sase.binding.bound import BoundWindow, EquivalenceTest, WindowKind
-from sase.planning.cost import cost_of
+from sase.planning.cost.cost import cost_of, handed_on
+from sase.planning.cost_values import Cost
 from sase.planning.declined import Declined
-from sase.planning.match_windows import MatchWindow, fewest_events
-from sase.planning.nodes import (
+from sase.planning.plan.match_windows import MatchWindow, fewest_events
+from sase.planning.plan.nodes import (
     Operator,
     RunEvaluation,
     SequenceScan,
@@ -21,10 +23,10 @@ from sase.planning.rewrites.contract import KEPT_OUT, NOT_KNOWN, Outcome
 from sase.planning.rewrites.partition_stacks import tests_of
 from sase.planning.split import window_of
 from sase.planning.statistics import Statistics
-from sase.planning.window_cost import handed_on
 
-# The least expected speed-up: the cost of runs is estimated too high rather than too low.
-LEAST_GAIN = 3.0
+# The least expected speed-up: the cost of runs is estimated too high rather than too low. If few
+# events meet a run or begin one, most of the cost does not depend on runs, and is certain.
+LEAST_GAIN, LEAST_CERTAIN_GAIN = 3.0, 1.25
 METHODS = ("f", "fp", "fpc", "fc")
 WHERE = ("always", "cheaper")
 
@@ -94,7 +96,7 @@ def _paying(
     node: MatchWindow,
     statistics: Statistics | None,
 ) -> Outcome:
-    """The pruned plan, if it takes at most a third of the estimated time."""
+    """The pruned plan, if it is expected to take much less time."""
     if isinstance(source, SequenceScan):
         return KEPT_OUT
     if statistics is None:
@@ -103,9 +105,16 @@ def _paying(
         return Declined("in small pushes they would leave out little, and events may come so")
     share = handed_on(source, node, statistics)
     before, after = cost_of(plan, statistics), cost_of(pruned, statistics)
-    if before.nanoseconds < LEAST_GAIN * after.nanoseconds:
+    if before.nanoseconds < _least_gain(before) * after.nanoseconds:
         gain = before.nanoseconds / after.nanoseconds
         return Declined(
             f"they would hand on {percentage(share)} of the events, and gain {gain:.2g} times"
         )
     return pruned
+
+
+def _least_gain(before: Cost) -> float:
+    """The least gain that pays, by the runs that an admitted event meets and makes."""
+    work = dict(before.operators[0].work)
+    runs = [work.get(unit, inf) for unit in ("visited", "tried")]
+    return LEAST_CERTAIN_GAIN if max(runs) <= work.get("admitted", 0.0) else LEAST_GAIN

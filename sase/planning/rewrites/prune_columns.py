@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.planning.declined import Declined
-from sase.planning.nodes import Operator, Transformation, Union, exchanged, reading, require
+from sase.planning.plan.nodes import Operator, Transformation, Union, exchanged, reading, require
+from sase.planning.plan.traversal import attributes_read
 from sase.planning.rewrites.contract import Outcome
-from sase.planning.traversal import attributes_read
 
 
 def prune_columns(plan: Operator) -> Outcome:

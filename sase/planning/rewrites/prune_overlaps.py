@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sase.binding.text import test_text
+from sase.binding.values.text import test_text
 from sase.lang.ast import StrategyName
 from sase.planning.declined import NO_RUNS, Declined
-from sase.planning.nodes import (
-    Evaluation,
+from sase.planning.physical.run_algorithm import PrunedRuns, RunRequest
+from sase.planning.physical.runs import RUNS, first_applying
+from sase.planning.plan.nodes import (
     Negation,
     Operator,
     RunEvaluation,
@@ -20,8 +21,7 @@ from sase.planning.nodes import (
 from sase.planning.rewrites.contract import Outcome
 from sase.planning.split import may_end
 
-# Evaluations that can search only the first match of a partition.
-_PRUNING = (Evaluation.NFAB, Evaluation.REREADING, Evaluation.POSTPONED)
+_PRUNING = {each.name for each in RUNS if issubclass(each, PrunedRuns)}
 
 
 def prune_overlaps(plan: Operator) -> Outcome:
@@ -34,11 +34,12 @@ def prune_overlaps(plan: Operator) -> Outcome:
     top, runs = require(plan, Transformation), find(plan, RunEvaluation)
     if runs is None:
         return NO_RUNS
-    reason = _reason(top, runs)
-    return exchanged(plan, replace(top, prunes=True)) if reason is None else Declined(reason)
+    pruned = replace(top, prunes=True)
+    reason = _reason(top, pruned, runs)
+    return exchanged(plan, pruned) if reason is None else Declined(reason)
 
 
-def _reason(top: Transformation, runs: RunEvaluation) -> str | None:
+def _reason(top: Transformation, pruned: Transformation, runs: RunEvaluation) -> str | None:
     """The reason why overlapping matches are not pruned."""
     if top.non_overlapping is None:
         return "matches may overlap"
@@ -47,10 +48,10 @@ def _reason(top: Transformation, runs: RunEvaluation) -> str | None:
     negation = find(top, Negation)
     if negation is not None and any(may_end(runs.components, n) for n in negation.elements):
         return "only time tells which matches there are, by an absence at their end"
-    if runs.evaluation not in _PRUNING:
-        return f"evaluation is {runs.evaluation.value} already"
-    if runs.evaluation is Evaluation.REREADING and (top.having or top.input is not runs):
-        return "what is read again must be known to be a match when it is found"
+    if runs.algorithm not in _PRUNING:
+        return f"evaluation is {runs.algorithm} already"
+    if isinstance(declined := first_applying(RunRequest(pruned)), Declined):
+        return declined.reason
     if runs.strategy is StrategyName.EARLIEST_MAXIMAL:
         return "a run of earliest_maximal takes all that it can before it is a match"
     if runs.has_sets and runs.is_in_lines:
@@ -59,7 +60,7 @@ def _reason(top: Transformation, runs: RunEvaluation) -> str | None:
         return "a match is a single event"
     fixed = [test for test in top.non_overlapping if test.value is not None]
     if not all(test.is_declared_by(runs.components) for test in fixed):
-        return "some type of the pattern may not declare what makes a partition"
+        return "some type of the pattern may not declare the attributes of the partition"
     parting = [test for test in top.non_overlapping if test.value is None]
     if set(parting) != set(runs.partitions):
         of = ", ".join(map(test_text, parting)) or "all matches together"

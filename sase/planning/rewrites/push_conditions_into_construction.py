@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.binding.bound import ConjunctClass
+from sase.planning.cost.selectivity import in_order
 from sase.planning.declined import Declined
-from sase.planning.nodes import (
+from sase.planning.plan.nodes import (
     Operator,
     Selection,
     SequenceConstruction,
@@ -16,7 +17,6 @@ from sase.planning.nodes import (
     require,
 )
 from sase.planning.rewrites.contract import Outcome
-from sase.planning.selectivity import in_order
 from sase.planning.statistics import Statistics
 
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.planning.declined import Declined
-from sase.planning.nodes import Operator, SequenceConstruction, Transformation, exchanged, require
+from sase.planning.plan.nodes import (
+    Operator,
+    SequenceConstruction,
+    Transformation,
+    exchanged,
+    require,
+)
 from sase.planning.rewrites.contract import Outcome
 
 
@@ -17,5 +23,5 @@ def push_limit(plan: Operator) -> Outcome:
     if construction.limit is not None:
         return Declined("construction knows the limit already")
     if top.having is not None or top.non_overlapping is not None or top.input != construction:
-        return Declined("what is built is checked once more before it is a result")
+        return Declined("each built sequence is checked once more before it is a result")
     return exchanged(plan, replace(construction, limit=top.limit))

@@ -3,7 +3,7 @@
 When an event comes, the last earlier event of a negative component is known. The walk must choose a
 later one for the level before; for a negated start, the window must begin later:
 
-    a1   n2   a3   a4   b5      SEQ(A a, !(N n), B b): from b5 the walk goes down to a3, no further
+    a1   n2   a3   a4   b5      SEQ(A a, !(N n), B b): from b5 the walk visits a4 and a3 only
 
 This needs a negative component that its own event and its partition decide. For a negative sequence
 the bound is the first event of the ended match with the latest start, if chains of events find it.
@@ -16,8 +16,8 @@ from dataclasses import replace
 
 from sase.binding.bound import ConjunctClass, EquivalenceTest, WindowKind
 from sase.planning.declined import Declined
-from sase.planning.negatives import NegativeComponent, NegativeElement, SequenceSearch
-from sase.planning.nodes import (
+from sase.planning.plan.negatives import NegativeComponent, NegativeElement, SequenceSearch
+from sase.planning.plan.nodes import (
     Negation,
     Operator,
     SequenceConstruction,
@@ -65,7 +65,7 @@ def _obstacle(negative: NegativeElement, construction: SequenceConstruction) -> 
     if construction.input.stacks is not Stacks.AIS:
         return "the runtime stack of the NFA knows no ranges"
     if negative.before is None:
-        return "what comes after a sequence is not known when it is built"
+        return "events after a sequence are not known when it is built"
     window = construction.window
     if negative.after is None and (window is None or window.kind is WindowKind.PARTITION_EVENTS):
         return "construction does not know how far back its window reaches"
@@ -77,7 +77,7 @@ def _obstacle(negative: NegativeElement, construction: SequenceConstruction) -> 
     elif not _stands_alone(negative):
         return "a condition compares it with the sequence"
     if not _keeps_to_its_partition(negative, construction.input):
-        return "the key of the stacks is not what it must agree on"
+        return "the key of the stacks differs from the attributes on which it must agree"
     return None
 
 

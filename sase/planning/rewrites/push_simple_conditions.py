@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sase.binding.bound import ConjunctClass
 from sase.planning.declined import Declined
-from sase.planning.nodes import (
+from sase.planning.plan.nodes import (
     Operator,
     RunEvaluation,
     Selection,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sase.binding.bound import BoundWindow, WindowKind
 from sase.planning.declined import Declined
-from sase.planning.nodes import (
+from sase.planning.plan.nodes import (
     Operator,
     SequenceConstruction,
     SequenceScan,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sase.binding.bound import WindowKind
 from sase.planning.declined import Declined
-from sase.planning.nodes import Operator, SequenceScan, Stacks, exchanged, require
+from sase.planning.plan.nodes import Operator, SequenceScan, Stacks, exchanged, require
 from sase.planning.rewrites.contract import Outcome
 from sase.planning.rewrites.push_window_into_construction import window_above
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.planning.declined import Declined
-from sase.planning.extremes import unfolded
-from sase.planning.nodes import EdgeCondition, Operator, RunEvaluation, exchanged, require
+from sase.planning.plan.nodes import EdgeCondition, Operator, RunEvaluation, exchanged, require
+from sase.planning.reasoning.value_ranges import unfolded
 from sase.planning.rewrites.contract import Outcome
 
 

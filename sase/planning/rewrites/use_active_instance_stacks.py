@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sase.planning.declined import Declined
-from sase.planning.nodes import Operator, SequenceScan, Stacks, exchanged, require
+from sase.planning.plan.nodes import Operator, SequenceScan, Stacks, exchanged, require
 from sase.planning.rewrites.contract import Outcome
 
 

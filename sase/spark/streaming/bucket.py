@@ -1,16 +1,16 @@
 """Process a bucket in a micro-batch: restore its state, push rows, advance time, save it.
 
-A stateful operator of Python takes rows by way of pandas, which does not keep all types: so each
-task packs its rows into one value for each bucket.
+A stateful Python operator receives rows through pandas, which does not keep all types. So each task
+packs its rows into one value for each bucket.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from struct import Struct
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,66 +19,73 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from sase.api.limits import guard_of
+from sase.api.checks import guard_of
 from sase.binding import Schema
-from sase.binding.folding import INT64_MAX
-from sase.engine.pipeline.checkpoint import restored
+from sase.binding.values.folding import INT64_MAX
 from sase.engine.pipeline.limits import CALL, UNLIMITED, Limits
-from sase.engine.pipeline.matcher import Matcher
-from sase.engine.pipeline.timers import due
-from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
+from sase.engine.scripts.lone_statement import LoneStatement
+from sase.engine.scripts.pipeline import ScriptPipeline
 from sase.errors import SnapshotError
-from sase.planning.plan import EnginePlan
-from sase.spark.row_layout import PART, RowLayout, from_bytes, gathered, to_bytes
-from sase.spark.ties import Ties
+from sase.spark.reading.row_layout import PART, from_bytes, gathered, to_bytes
+from sase.spark.tasks.search import QuerySearch, ScriptSearch, pieces
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# The lateness of a plan of which the time is moved by the watermark alone.
-UNBOUNDED = 2**63 - 1
-# In front of a snapshot: the number of buckets, the timer that is set, 0 if none is, and the size.
+# The header of a snapshot: the number of buckets, the timer (0 for none), and the size.
 _HEAD = Struct("<qqq")
-# What is saved of stacks has room for more, and other values of a bucket are like each other.
+# Saved stacks have unused space, and other values of a bucket are similar, so they compress well.
 _ZSTD = pa.Codec("zstd", compression_level=1)
-# The most bytes of results in one value, about.
+# The approximate limit of bytes of results in one value.
 MOST_BYTES = 1 << 26
-# Rows that are packed together at most: they are held in memory.
+# The greatest number of rows that are packed together; they are held in memory.
 MOST_ROWS = 1 << 18
 BUCKET, BYTES = "bucket", "bytes"
 PACKED = f"{BUCKET} INT, {BYTES} BINARY"
 _PACKED = pa.schema([(BUCKET, pa.int32()), (BYTES, pa.binary())])
 MILLISECOND = 1_000_000
-# What Spark counts in a timestamp.
+# The unit of Spark's timestamps.
 MICROSECOND = 1_000
+
+
+class InputClock(NamedTuple):
+    """The time unit of an input, and the `delay` of its rows; None if it has a watermark."""
+
+    name: str | None
+    ticks: Ticks
+    delay: int | None = None
+
+    @classmethod
+    def of(cls, name: str | None, schema: Schema, lateness: int | None) -> InputClock:
+        """The clock of an input with this lateness in raw units."""
+        ticks = Ticks.of(schema)
+        return cls(name, ticks, None if lateness is None else ticks.delay(lateness))
+
+    @property
+    def lateness(self) -> int | None:
+        """The greatest lateness of rows, in raw units."""
+        return None if self.delay is None else self.ticks.reach(self.delay)
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """The search of one of `buckets`; rows may be late by `lateness`, or else by the watermark."""
+    """The search of one of `buckets`, in rows of inputs with a clock each."""
 
-    plan: EnginePlan
-    shape: RowLayout
-    output: pa.Schema
-    ticks: Ticks
+    search: QuerySearch | ScriptSearch
+    clocks: tuple[InputClock, ...]
     buckets: int
-    lateness: int | None = None
-    # Of each push.
+    # The limits of each push.
     limits: Limits = UNLIMITED
 
     def open(self, state: bytes | None, watermark: int) -> OpenedBucket:
-        """The bucket as a micro-batch finds it, at a watermark in milliseconds."""
-        guard = guard_of(self.limits, perf_counter_ns, CALL)
-        if state is None:
-            return OpenedBucket(self, Matcher(self.plan, guard=guard), watermark, 0)
-        timer, snapshot = saved_in(state, self.buckets)
-        pipeline = restored(self.plan, snapshot, guard=guard)
-        return OpenedBucket(self, Matcher.of(pipeline, guard), watermark, timer)
+        """The bucket at the start of a micro-batch, with the watermark in milliseconds."""
+        timer, snapshot = (0, None) if state is None else saved_in(state, self.buckets)
+        return OpenedBucket(self, snapshot, watermark, timer)
 
 
 def saved_in(state: bytes, buckets: int) -> tuple[int, bytes]:
-    """The timer that is set, and the snapshot, of the state of a bucket."""
+    """Read the timer and the snapshot from the state of a bucket."""
     if len(state) < _HEAD.size:
         raise SnapshotError(f"the state of this stream is damaged: it has {len(state)} bytes")
     before, timer, size = _HEAD.unpack_from(state)
@@ -94,91 +101,64 @@ def saved_in(state: bytes, buckets: int) -> tuple[int, bytes]:
 
 
 def state_of(snapshot: bytes, timer: int, buckets: int) -> bytes:
-    """The state of a bucket, which `saved_in` reads."""
+    """The state of a bucket; `saved_in` reads it."""
     return _HEAD.pack(buckets, timer, len(snapshot)) + bytes(_ZSTD.compress(snapshot))
 
 
-class AnyOpenedBucket(Protocol):
-    """A bucket of a query or of a script within a micro-batch."""
-
-    timer: int
-    rows: int
-    late: int
-    found: int
-
-    def results(self, packed: Sequence[bytes]) -> Iterator[bytes]:
-        """Push packed rows, advance to the watermark, and give the results as bytes."""
-
-    def state(self) -> bytes:
-        """The state that the next micro-batch goes on from; `timer` is when it must be at last."""
-
-
-class AnyBucket(Protocol):
-    """The search of one of the buckets, of a query or of a script."""
-
-    def open(self, state: bytes | None, watermark: int) -> AnyOpenedBucket:
-        """The bucket as a micro-batch finds it, at a watermark in milliseconds."""
-
-
 class OpenedBucket:
-    """A bucket within a micro-batch."""
+    """A bucket during a micro-batch."""
 
-    def __init__(self, bucket: Bucket, matcher: Matcher, watermark: int, timer: int) -> None:
-        self._bucket, self._matcher, self._watermark = bucket, matcher, watermark
-        self.timer = timer
+    def __init__(self, bucket: Bucket, snapshot: bytes | None, watermark: int, timer: int) -> None:
+        self._bucket, self._watermark, self.timer = bucket, watermark, timer
+        self._search: Any = bucket.search  # a search accepts only pipelines that it opened
+        guard = guard_of(bucket.limits, perf_counter_ns, CALL)
+        self._opened: LoneStatement | ScriptPipeline = self._search.opened(guard, snapshot)
         self.rows = self.late = self.found = 0
 
     def results(self, packed: Sequence[bytes]) -> Iterator[bytes]:
-        """Push packed rows, advance to the watermark, and give the results as bytes."""
-        matcher, ticks = self._matcher, self._bucket.ticks
-        time = ticks.raw(self._watermark)
-        if time is not None:
-            yield from self._shown(matcher.advance(time))
+        """Push packed rows, advance to the watermark, and return the results as bytes."""
+        opened, clocks = self._opened, {each.name: each for each in self._bucket.clocks}
+        for clock in clocks.values():
+            time = clock.ticks.raw(self._watermark)
+            if time is not None:
+                yield from self._shown(opened.advance(time, (clock.name,)))
         if not packed:
             return
-        table = pa.concat_tables([from_bytes(each) for each in packed])
+        tables = [from_bytes(each) for each in packed]
+        table = pa.concat_tables(tables, promote_options="default")
         self.rows += table.num_rows
-        shape = self._bucket.shape
-        if self._bucket.plan.counts_events:
-            order = shape.order(self._bucket.plan.schema)
-            Ties(self._bucket.plan, shape).check(table.sort_by([(n, "ascending") for n in order]))
-        with shape.showing(table):
-            pushed = matcher.push(shape.events(table))
-        yield from self._shown(pushed)
-        self.late += matcher.take_late().num_rows
-        lateness, last = self._bucket.lateness, matcher.pipeline.reorder_buffer.latest
-        if lateness is not None and last is not None:
-            yield from self._shown(matcher.advance(last - lateness))
+        for name, found in self._search.pushed(opened, table):
+            yield from self._shown(found)
+            buffer, lateness = opened.inputs[name].reorder_buffer, clocks[name].lateness
+            self.late += buffer.late.table().num_rows
+            buffer.late.clear()
+            if lateness is not None and buffer.latest is not None:
+                yield from self._shown(opened.advance(buffer.latest - lateness, (name,)))
 
     def state(self) -> bytes:
-        """The state that the next micro-batch goes on from; `timer` is when it must be at last."""
-        first = due(self._matcher.pipeline)
-        moment = None if first is None else self._bucket.ticks.milliseconds(first)
-        # What is due already waits for the watermark to move at all.
-        self.timer = 0 if moment is None else max(moment, self._watermark + 1)
-        return state_of(self._matcher.snapshot(), self.timer, self._bucket.buckets)
+        """The state for the next micro-batch; `timer` is the latest time for it."""
+        waits = [Ticks.of(schema).milliseconds(raw) for schema, raw in self._opened.due()]
+        # Matches that are already due wait for the next move of the watermark.
+        self.timer = max(min(waits), self._watermark + 1) if waits else 0
+        return state_of(self._search.snapshot(self._opened), self.timer, self._bucket.buckets)
 
-    def _shown(self, matches: Matches) -> Iterator[bytes]:
+    def _shown(self, matches: Mapping[str, Matches]) -> Iterator[bytes]:
         tables: list[pa.Table] = []
         size = 0
-        for part in matches.parts:
-            assert isinstance(part, MatchBatch)
-            for piece in part.pieces():
-                if not len(piece):
-                    continue
-                table = piece.table().cast(self._bucket.output)
-                self.found += table.num_rows
-                tables.append(table)
-                size += table.nbytes
-                if size >= MOST_BYTES:
-                    yield to_bytes(pa.concat_tables(tables))
-                    tables, size = [], 0
+        for name, piece in pieces(matches):
+            table = self._search.table(name, piece)
+            self.found += table.num_rows
+            tables.append(table)
+            size += table.nbytes
+            if size >= MOST_BYTES:
+                yield to_bytes(pa.concat_tables(tables))
+                tables, size = [], 0
         if tables:
             yield to_bytes(pa.concat_tables(tables))
 
 
 COUNTS = ("rows", "late", "found", "state_bytes")
-# A row for each value of results, and one with the counts.
+# A row for each value of results, and a row of counts.
 RESULTS = st.StructType(
     [
         st.StructField(BYTES, st.BinaryType()),
@@ -189,9 +169,9 @@ _STATE = st.StructType([st.StructField("matcher", st.BinaryType())])
 
 
 class BucketProcessor(StatefulProcessor):
-    """Runs a bucket in each micro-batch that has rows for it, or for which it waited."""
+    """Runs a bucket in each micro-batch with rows for it, or with its timer."""
 
-    def __init__(self, bucket: AnyBucket) -> None:
+    def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -200,18 +180,18 @@ class BucketProcessor(StatefulProcessor):
         self._state = handle.getValueState("matcher", _STATE)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        """Rows for a bucket."""
+        """Process the rows of a bucket."""
         packed = [data for frame in rows for data in frame[BYTES]]
         return self._run(packed, timerValues)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
     ) -> Iterator[Any]:
-        """The watermark has come to what a bucket waits for."""
+        """Process a bucket when the watermark has reached its timer."""
         return self._run([], timerValues)
 
     def close(self) -> None:
-        """Release nothing: the state is Spark's."""
+        """Release nothing; Spark owns the state."""
 
     def _run(self, packed: list[bytes], timer_values: Any) -> Iterator[pd.DataFrame]:
         saved = self._state.get()
@@ -226,10 +206,10 @@ class BucketProcessor(StatefulProcessor):
         size = len(state_after) - (0 if state is None else len(state))
         yield _frame(None, opened.rows, opened.late, opened.found, size)
 
-    def _set_timer(self, before: int, opened: AnyOpenedBucket) -> None:
+    def _set_timer(self, before: int, opened: OpenedBucket) -> None:
         if opened.timer == before:
             return
-        if before in self._handle.listTimers():  # else it was what has called us
+        if before in self._handle.listTimers():  # otherwise this timer has just fired
             self._handle.deleteTimer(before)
         if opened.timer:
             self._handle.registerTimer(opened.timer)
@@ -242,7 +222,7 @@ def _frame(data: bytes | None, *counts: int) -> pd.DataFrame:
 
 
 def pack_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Pack the rows of a task by bucket: into a value for each, and more if there are many rows."""
+    """Pack the rows of a task by bucket, into a value for each; many rows need more values."""
     return map(_packed, gathered(batches, MOST_ROWS))
 
 
@@ -281,14 +261,14 @@ class Ticks:
         return cls(schema.nanoseconds or MILLISECOND)
 
     def raw(self, watermark: int) -> int | None:
-        """The first raw time that is not before a watermark; None as long as there is none."""
-        if watermark <= 0:  # at which Spark begins
+        """The first raw time at or after a watermark; None if there is no watermark yet."""
+        if watermark <= 0:  # Spark begins with 0
             return None
         return min(-(-watermark * MILLISECOND // self.nanoseconds), INT64_MAX)
 
     def milliseconds(self, raw: int) -> int:
-        """The first watermark that brings time to a raw time."""
-        # The greatest that does not, and one more.
+        """The first watermark that advances time to a raw time."""
+        # The greatest watermark that does not, plus one.
         return (raw - 1) * self.nanoseconds // MILLISECOND + 1
 
     def delay(self, raw: int) -> int:
@@ -296,11 +276,11 @@ class Ticks:
         return -(-raw * self.nanoseconds // MILLISECOND)
 
     def reach(self, delay: int) -> int:
-        """A lateness in raw units that no row exceeds within a delay of the rounded watermark."""
+        """The lateness in raw units that covers a delay after the watermark was rounded."""
         return min(-(-(delay + 1) * MILLISECOND // self.nanoseconds), INT64_MAX)
 
     def timestamp(self, raw: Column) -> Column:
-        """Raw time as a timestamp of Spark, which must have room for it."""
+        """Raw time as a timestamp of Spark; an error if it is out of range."""
         if self.nanoseconds <= MICROSECOND:
             share = sf.lit(MICROSECOND // self.nanoseconds)
             return sf.timestamp_micros(sf.call_function("div", raw - sf.pmod(raw, share), share))
@@ -313,6 +293,6 @@ class Ticks:
 
 
 _BEYOND = (
-    " is beyond what the watermark of a stream counts: say with time_unit=... what the time column"
-    " counts"
+    " is beyond the range of a stream's watermark: give the unit of the time column with"
+    " time_unit=..."
 )

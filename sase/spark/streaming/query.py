@@ -1,23 +1,20 @@
-"""A query over a streaming source: what it refuses, its rows, and the DataFrame of matches."""
+"""A query or a script over streams: checks, rows in buckets, and the DataFrame of results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Unpack
 from warnings import warn
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
-from sase.api.limits import limits_of
+from sase.api.checks import limits_of
+from sase.api.compiled_query import compile_query, statistics_in
 from sase.binding import Schema
 from sase.binding.bound import EquivalenceTest
-from sase.binding.folding import INT64_MIN
 from sase.binding.input_options import (
     InputKeywords,
     InputOptions,
@@ -25,94 +22,67 @@ from sase.binding.input_options import (
     takes_input_options,
 )
 from sase.binding.lateness import lateness_in
+from sase.binding.values.folding import INT64_MIN
 from sase.cached_property import cached_property
-from sase.engine.pipeline.limits import Limits
 from sase.errors import PlanError, ReplayWarning
-from sase.planning.plan import EnginePlan
-from sase.planning.replay import ReplayStrategy, possible
-from sase.spark.arrow_map import map_in_arrow
+from sase.planning.engine_plan import EnginePlan
+from sase.planning.replay import ReplayChoice, ReplayStrategy, possible
+from sase.spark.job import Job
+from sase.spark.partitioning import Cut
+from sase.spark.reading.row_layout import PART
+from sase.spark.reading.source import FrameSource
+from sase.spark.reading.source_scan import SourceScan, united
 from sase.spark.replay import OUTPUTS, STREAMED, in_form, task_plan
 from sase.spark.result_schema import spark_schema
-from sase.spark.row_layout import PART
-from sase.spark.source import Frame, FrameSource
-from sase.spark.source_scan import SourceScan
 from sase.spark.streaming.bucket import (
     BUCKET,
     BYTES,
     COUNTS,
     PACKED,
     RESULTS,
-    UNBOUNDED,
-    AnyBucket,
     Bucket,
     BucketProcessor,
+    InputClock,
     Ticks,
     pack_rows,
     unpack_rows,
 )
+from sase.spark.tasks.arrow_map import map_in_arrow
+from sase.spark.tasks.search import QuerySearch, ScriptSearch
 
-# A number of its own, not one of a session's: with another one the keys of a checkpoint would be
-# looked for in other buckets.
+# This is a constant and not a setting of the session: with another number, the keys of a checkpoint
+# would belong to other buckets.
 BUCKETS = 32
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 DELAY = "spark.watermarkDelayMs"
+# The name of the counts of each micro-batch.
+METRICS = "sase"
 
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """A query over streaming DataFrames; nothing of it runs before a streaming query is started.
+    """A query over streaming DataFrames; nothing runs before a streaming query is started.
 
-    `lateness` is in raw units; None where the source has a watermark. Counts of each micro-batch
-    are among the observed metrics of its progress, under the name `metrics`.
+    The counts of each micro-batch are observed metrics of its progress, with the name `metrics`.
     """
 
-    compiled: CompiledQuery
-    source: FrameSource
     plan: EnginePlan
-    keys: tuple[EquivalenceTest, ...]
-    buckets: int
-    lateness: int | None
+    job: Job
+    clocks: tuple[InputClock, ...]
     output: str
     metrics: str
-    # Of each push into a bucket.
-    limits: Limits
 
     @cached_property
     def matches(self) -> DataFrame:
         """The results, as a streaming DataFrame."""
-        schema = spark_schema(self.plan, self.source)
-        found = found_in_buckets(self._rows, self._bucket, self.metrics, schema)
+        found = streamed(self.job, self.clocks, self.metrics)
         return in_form(found, self.plan, flat=self.output == "flat")
 
     @cached_property
     def bad_rows(self) -> DataFrame:
-        """The bad rows as they were given, as a stream of their own: with a quarantine."""
-        return StreamScan(self.source, self.plan).bad_rows(self.compiled.on_bad_row)
-
-    @property
-    def _delay(self) -> int | None:
-        return None if self.lateness is None else Ticks.of(self.plan.schema).delay(self.lateness)
-
-    @property
-    def _rows(self) -> DataFrame:
-        """The rows with their buckets."""
-        skips = self.compiled.on_bad_row == "quarantine"
-        scan = StreamScan(self.source, self.plan)
-        return scan.in_buckets(self.keys, self.buckets, skips_bad=skips, delay=self._delay)
-
-    @property
-    def _bucket(self) -> Bucket:
-        ticks = Ticks.of(self.plan.schema)
-        return Bucket(
-            replace(self.plan, lateness=UNBOUNDED),
-            self.source.shape,
-            to_arrow_schema(spark_schema(self.plan, self.source), timezone=self.source.zone),
-            ticks,
-            self.buckets,
-            None if self._delay is None else ticks.reach(self._delay),
-            self.limits,
-        )
+        """The bad rows without changes, as a separate stream; needs a quarantine."""
+        return self.job.scans[0].bad_rows()
 
 
 @takes_input_options
@@ -127,12 +97,12 @@ def stream(
     output: str = "structs",
     limit: int | None = None,
     stats: object = None,
-    metrics: str = "sase",
+    metrics: str = METRICS,
     timeout: object = None,
     max_memory: object = None,
     **options: Unpack[InputKeywords],
 ) -> Stream:
-    """The query over the stream, ready to give its DataFrame."""
+    """Prepare a query over a stream; its DataFrames are made on first use."""
     limits = limits_of(timeout, max_memory)
     check_choice("output", output, OUTPUTS)
     if output == "non_overlap":
@@ -153,14 +123,17 @@ def stream(
     optimized = compiled.optimized(statistics_in(stats))
     _check(compiled.unoptimized, source)
     engine = task_plan(compiled, optimized, source)
-    allowed = lateness_allowed(engine.schema, source, lateness)
-    keys = _keys(StreamScan(source, engine), buckets)
-    count = (buckets or BUCKETS) if keys else 1
-    return Stream(compiled, source, engine, keys, count, allowed, output, metrics, limits)
+    rows = SourceScan(source, engine, compiled.on_bad_row == "quarantine")
+    schema = spark_schema(engine, source)
+    search = QuerySearch(engine, source.shape, to_arrow_schema(schema, timezone=source.zone))
+    clocks = clocks_of(search, [source], {None: lateness})
+    cut = in_buckets(_keys(rows, buckets), buckets)
+    job = Job(search, schema, (rows,), cut, limits)
+    return Stream(engine, job, clocks, output, metrics)
 
 
 def _check(plan: EnginePlan, source: FrameSource) -> None:
-    """Refuse what cannot be done on a stream."""
+    """Refuse features that a stream does not support."""
     check_source(source)
     if plan.returned.limit is not None:
         raise PlanError(
@@ -170,7 +143,7 @@ def _check(plan: EnginePlan, source: FrameSource) -> None:
 
 
 def check_source(source: FrameSource) -> None:
-    """Refuse tables among streams, and states that are kept otherwise than can be."""
+    """Refuse a mix of tables and streams, and unsupported state stores."""
     if not all(frame.df.isStreaming for frame in source.frames):
         raise PlanError(
             "some of the DataFrames are streams and some are not: give streams only, or tables only"
@@ -183,18 +156,29 @@ def check_source(source: FrameSource) -> None:
         )
 
 
-def lateness_allowed(schema: Schema, source: FrameSource, given: object) -> int | None:
-    """The allowed lateness in raw units; None if the watermark of the source says it."""
+def clocks_of(
+    search: QuerySearch | ScriptSearch, sources: Iterable[FrameSource], lateness: object
+) -> tuple[InputClock, ...]:
+    """The clocks of inputs; the lateness is one for all, or a dict by name."""
+    found = []
+    for (name, schema), source in zip(search.inputs.items(), sources, strict=True):
+        own = lateness.get(name) if isinstance(lateness, Mapping) else lateness
+        found.append(InputClock.of(name, schema, lateness_allowed(schema, source, own)))
+    return tuple(found)
+
+
+def lateness_allowed(schema: Schema, source: FrameSource, value: object) -> int | None:
+    """The allowed lateness in raw units; None if the source has a watermark."""
     time = schema.time
-    # The columns of each DataFrame that have a watermark.
+    # The columns of each DataFrame with a watermark.
     marked = [{n for n, each in f.fields.items() if DELAY in each.metadata} for f in source.frames]
-    if given is not None:
+    if value is not None:
         if any(marked):
             raise PlanError(
-                f"lateness={given!r}: the stream has a watermark, which says how late a row may be:"
+                f"lateness={value!r}: the stream has a watermark, which says how late a row may be:"
                 " leave out one of the two"
             )
-        return lateness_in(given, schema)
+        return lateness_in(value, schema)
     for names in marked:
         if time not in names:
             other = f", and it is on {', '.join(f'`{n}`' for n in sorted(names))}" if names else ""
@@ -206,11 +190,16 @@ def lateness_allowed(schema: Schema, source: FrameSource, given: object) -> int 
     return None
 
 
-def _keys(rows: StreamScan, buckets: int | None) -> tuple[EquivalenceTest, ...]:
-    """The tests by whose keys rows go to buckets; none if all go to the same."""
-    plan, keys = rows.plan, rows.keys
+def check_buckets(buckets: int | None) -> None:
+    """Refuse invalid numbers of buckets."""
     if buckets is not None and (isinstance(buckets, bool) or buckets < 1):
         raise PlanError(f"buckets={buckets!r}: there is at least one bucket")
+
+
+def _keys(rows: SourceScan, buckets: int | None) -> tuple[EquivalenceTest, ...]:
+    """The tests by which rows are sent to buckets; empty for a single bucket."""
+    plan, keys = rows.plan, rows.keys
+    check_buckets(buckets)
     declined = possible(plan.split, keys)[ReplayStrategy.KEY]
     if not declined:
         if plan.split.before is None and not plan.ranked:
@@ -230,23 +219,27 @@ def _keys(rows: StreamScan, buckets: int | None) -> tuple[EquivalenceTest, ...]:
 _ENDLESS = "there is no window, so the state of the stream grows as long as it runs"
 
 
+# ---------------------------------------------------------------- jobs
+
 WATERMARK, NEEDED = "#watermark", "#needed"
 
 
-def kept_of(rows: DataFrame, delay: int | None) -> DataFrame:
-    """The rows that are needed; all move the watermark, of so many milliseconds or the source's."""
-    if delay is not None:
-        rows = rows.withWatermark(f"`{WATERMARK}`", f"{delay} milliseconds")
-    # Spark would move a filter that does not name the watermark below it, and then the rows that it
-    # drops would not move the watermark.
-    never = sf.col(f"`{WATERMARK}`") < sf.timestamp_micros(sf.lit(INT64_MIN))
-    return rows.filter(sf.col(f"`{NEEDED}`") | never).drop(NEEDED, WATERMARK)
+def in_buckets(keys: tuple[EquivalenceTest, ...], buckets: int | None) -> Cut:
+    """The cut of a stream: by key, or a single bucket."""
+    if not keys:
+        return Cut(ReplayChoice(ReplayStrategy.ONE_TASK, "there is no key"), whole=1)
+    choice = ReplayChoice(ReplayStrategy.KEY, "a stream is parted by key alone")
+    return Cut(choice, keys, buckets or BUCKETS)
 
 
-def found_in_buckets(
-    rows: DataFrame, bucket: AnyBucket, metrics: str, schema: st.StructType
-) -> DataFrame:
-    """The results of all buckets in each micro-batch, whose counts are observed metrics."""
+def streamed(job: Job, clocks: tuple[InputClock, ...], metrics: str = METRICS) -> DataFrame:
+    """The results of all buckets in each micro-batch; their counts are observed metrics.
+
+    The times of each input move the watermark.
+    """
+    scans = zip(job.scans, clocks, strict=True)
+    rows = united(_in_buckets(job, scan, clock.delay) for scan, clock in scans)
+    bucket = Bucket(job.search.unbounded(), clocks, job.cut.whole, job.limits)
     sums = (sf.coalesce(sf.sum(name), sf.lit(0)).alias(name) for name in COUNTS)
     found = (
         map_in_arrow(rows, pack_rows, PACKED)
@@ -254,45 +247,30 @@ def found_in_buckets(
         .transformWithStateInPandas(BucketProcessor(bucket), RESULTS, "append", "eventTime")
         .observe(metrics, *sums)
     )
-    return found.select(BYTES).filter(sf.col(BYTES).isNotNull()).mapInArrow(unpack_rows, schema)
+    values = found.select(BYTES).filter(sf.col(BYTES).isNotNull())
+    return values.mapInArrow(unpack_rows, job.schema)
 
 
-class StreamScan(SourceScan):
-    """The rows that a plan needs; all of them move the watermark."""
+def _in_buckets(job: Job, scan: SourceScan, delay: int | None) -> DataFrame:
+    """The rows that a scan needs, with their buckets.
 
-    def in_buckets(
-        self,
-        tests: Sequence[EquivalenceTest],
-        buckets: int,
-        *,
-        skips_bad: bool,
-        delay: int | None,
-    ) -> DataFrame:
-        """The rows with their buckets, and a watermark as `kept_of` has it."""
-        frames = [
-            frame.df.select(
-                *self._selected(frame),
-                self._bucket(frame, tests, buckets).alias(PART),
-                self._kept(frame, tests, skips_bad=skips_bad).alias(NEEDED),
-                self._moment(frame, own=delay is not None).alias(WATERMARK),
-            )
-            for frame in self.source.frames
-        ]
-        rows = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)
-        return kept_of(rows, delay)
-
-    def _bucket(self, frame: Frame, tests: Sequence[EquivalenceTest], buckets: int) -> Column:
-        if not tests or not self.may_match(frame):  # which may have no key at all
-            return sf.lit(0)
-        return sf.pmod(self.key(frame, tests), sf.lit(buckets)).cast("int")
-
-    def _kept(self, frame: Frame, tests: Sequence[EquivalenceTest], *, skips_bad: bool) -> Column:
-        """Whether a row goes on to its bucket; a bad one does, to be complained of there."""
-        bad, needed = self.is_bad(frame), self.is_needed(frame, tests)
+    All rows move the watermark, with this delay in milliseconds or that of the source.
+    """
+    frames, schema = [], scan.plan.schema
+    for frame in scan.source.frames:
+        bad, needed = scan.is_bad(frame), scan.is_needed(frame, job.cut.keys)
         needed = sf.lit(True) if needed is None else sf.coalesce(needed, sf.lit(False))
-        return ~bad & needed if skips_bad else bad | needed
-
-    def _moment(self, frame: Frame, *, own: bool) -> Column:
-        if not own:
-            return frame[self.plan.schema.time]
-        return Ticks.of(self.plan.schema).timestamp(self.time(frame))
+        own = None if delay is None else Ticks.of(schema).timestamp(scan.time(frame))
+        # A bad row is sent to its bucket, where it is reported.
+        kept = ~bad & needed if scan.skips_bad else bad | needed
+        moment = frame[schema.time] if own is None else own
+        bucket = job.part(scan, frame)
+        added = (bucket.alias(PART), kept.alias(NEEDED), moment.alias(WATERMARK))
+        frames.append(frame.df.select(*scan.selected(frame), *added))
+    rows = united(frames)
+    if delay is not None:
+        rows = rows.withWatermark(f"`{WATERMARK}`", f"{delay} milliseconds")
+    # Spark would move a filter without the watermark below the watermark. Then the rows that it
+    # drops would not move the watermark.
+    never = sf.col(f"`{WATERMARK}`") < sf.timestamp_micros(sf.lit(INT64_MIN))
+    return rows.filter(sf.col(f"`{NEEDED}`") | never).drop(NEEDED, WATERMARK)

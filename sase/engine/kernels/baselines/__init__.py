@@ -1,1 +1,1 @@
-"""Kernels of the operators that recipes and papers compare with."""
+"""Kernels of the operators for comparisons with papers."""

@@ -1,14 +1,14 @@
 """(NFAb) The runs of a pattern one at a time, depth first, for comparison (SASE+, 5.2.3).
 
-One run at a time advances over the events of a block that are of its partition, until it fails or
-has met them all. Where it forks, what it was is pushed onto a stack with the place to read on
-from; when the run is done, the last one pushed is popped.
+One run at a time reads the events of its partition in a block, until it fails or has read them all.
+When it forks, its former state is pushed onto a stack with the place of the next event to read.
+When the run is done, the last one pushed is popped.
 
-    events   a1   a2   b3         a1 ── a2 ── b3         a1 a2 waits while a1 a2 b3 goes on,
-                                   └─── b3               then a1 reads a2 and b3 once more
+    events   a1   a2   b3         a1 ── a2 ── b3         a1 a2 waits while a1 a2 b3 continues,
+                                   └─── b3               then a1 reads a2 and b3 again
 
-So matches do not come in the order of results: those of a block are sorted before they are written.
-What has met all events of its partition waits in its list for the next block.
+So matches are not found in the order of results: those of a block are sorted before they are
+written. A run that has read all events of its partition waits in its list for the next block.
 """
 
 from __future__ import annotations
@@ -33,22 +33,21 @@ from sase.engine.kernels.kleene.run_nodes import (
 )
 from sase.engine.kernels.runs.graph import RunGraph, is_whole, may_go_on
 from sase.engine.kernels.runs.step import STAYS, apply, initiate
-from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import NOTHING, window_start
 
-# Of a run on the stack: its node, the place to read on from, where its partition ends, and which
-# of the moves that it has there comes next.
+# Fields of a run on the stack: its node, the next place to read, the end of its partition, and the
+# number of its next move there.
 NODE, PLACE, STOP, MOVE = range(4)
 WAITING_WIDTH = 4
-# Of the state: the place to begin at next, runs on the stack, matches found and written; forks;
-# events read once more, the first place that no run has read, and the place of the last event of
-# the match that is the first of its partition so far.
+# Fields of the state: the next place to begin at; the numbers of runs on the stack, and of matches
+# found and written; forks; events that were read again; the first place that no run has read; the
+# place of the last event of the match that is the first of its partition so far.
 AT, WAITING, FOUND, WRITTEN, BACKTRACKED, REREAD, REACHED, ENDS = range(8)
 STATE = 8
 
 
 class RunSearch(NamedTuple):
-    """Events by partition and where each ends; the stack; matches; `spare` room to sort them."""
+    """Events by partition and the end of each; the stack; matches; `spare` room to sort them."""
 
     order: OutInts
     stops: OutInts
@@ -73,7 +72,7 @@ def push(search: RunSearch, node: int, place: int, stop: int) -> None:
 def push_fresh(
     machine: Machine, graph: RunGraph, runs: Runs, search: RunSearch, place: int, stop: int
 ) -> None:
-    """Note the fresh nodes that are matches; push the runs that they are, to be resumed."""
+    """Note the fresh nodes that are matches; push those that are runs, to be resumed."""
     cells, state = runs.cells, runs.state
     for number in range(state[nodes.FRESH]):
         node = runs.fresh[number]
@@ -93,7 +92,7 @@ def push_fresh(
 
 @inlined
 def push_kept(runs: Runs, incoming: Incoming, search: RunSearch) -> None:
-    """Before the first event of a partition push the runs that it has."""
+    """Before the first event of a partition push its waiting runs."""
     place = search.state[AT]
     i, stop = search.order[place], search.stops[place]
     if place == 0 or search.stops[place - 1] != stop:
@@ -124,7 +123,7 @@ def read(
     machine: Machine, graph: RunGraph, runs: Runs, incoming: Incoming, search: RunSearch, node: int,
     place: int,
 ) -> bool:  # fmt: skip
-    """Show a run the event at a place; return whether it also stays as it is."""
+    """Apply the event at a place to a run; return whether it also stays unchanged."""
     i = search.order[place]
     if place < search.state[REACHED]:
         search.state[REREAD] += 1
@@ -136,7 +135,7 @@ def read(
 
 @inlined
 def keep_waiting(runs: Runs, incoming: Incoming, search: RunSearch, node: int, stop: int) -> None:
-    """Keep a run that has met all events for those of the next block."""
+    """Keep a run that has read all events for those of the next block."""
     key = incoming.keys[search.order[stop - 1]]
     runs.cells[node, nodes.NEXT], runs.heads[key] = runs.heads[key], node
     runs.counts[key] += 1
@@ -144,7 +143,7 @@ def keep_waiting(runs: Runs, incoming: Incoming, search: RunSearch, node: int, s
 
 @inlined
 def end_run(runs: Runs, node: int) -> None:
-    """Give up a run, and what only it needed."""
+    """End a run, and free the nodes that only it needed."""
     runs.state[nodes.LIVE] -= 1
     runs.cells[node, nodes.NEEDED] -= 1
     free_branch(runs, node)
@@ -154,7 +153,7 @@ def end_run(runs: Runs, node: int) -> None:
 def resume(
     machine: Machine, graph: RunGraph, runs: Runs, incoming: Incoming, search: RunSearch
 ) -> None:
-    """Pop a run, and advance it until it fails, forks or has met all events."""
+    """Pop a run, and advance it until it fails, forks or has read all events."""
     state = runs.state
     search.state[WAITING] -= 1
     row = search.waiting[search.state[WAITING]]
@@ -176,7 +175,7 @@ def resume(
 
 @inlined
 def is_crowded(machine: Machine, runs: Runs, incoming: Incoming, search: RunSearch) -> bool:
-    """Whether there may not be room for what the next event makes of a run."""
+    """Whether there may be too little room for the runs that the next event makes."""
     state, levels, arriving = runs.state, levels_of(machine), 0
     if search.state[WAITING] == 0:
         arriving = runs.counts[incoming.keys[search.order[search.state[AT]]]]
@@ -190,7 +189,7 @@ def is_crowded(machine: Machine, runs: Runs, incoming: Incoming, search: RunSear
 def advance_backtracking(
     machine: Machine, graph: RunGraph, runs: Runs, incoming: Incoming, search: RunSearch
 ) -> int:
-    """Find the matches that the events of a block complete, on from where it was crowded."""
+    """Find the matches that the events of a block complete, from the last stop on."""
     state = runs.state
     until = state[nodes.STEPS] + PATIENCE
     while search.state[WAITING] > 0 or search.state[AT] < search.order.shape[0]:
@@ -212,8 +211,9 @@ def advance_backtracking(
 def comes_before(cells: OutIntRows, one: int, other: int) -> bool:
     """Whether a match comes before another one in results.
 
-    What ends first; of those that end alike what is shorter, or goes on back with a later event;
-    of the same events what has the last of them at a lower level, then the one before it.
+    The match with the earlier last event comes first. If these are equal, events are compared
+    backward: the later one comes first, and a match that has no more events precedes. With equal
+    events the lower level of the last different one decides.
     """
     if cells[one, nodes.EVENT] != cells[other, nodes.EVENT]:
         return bool(cells[one, nodes.EVENT] < cells[other, nodes.EVENT])
@@ -231,7 +231,7 @@ def comes_before(cells: OutIntRows, one: int, other: int) -> bool:
 
 @kernel
 def sort_found(runs: Runs, search: RunSearch) -> None:
-    """Bring the matches of a block into the order of results: runs of 1, 2, 4, … are merged."""
+    """Sort the matches of a block in the order of results: merge runs of 1, 2, 4, … matches."""
     cells, matches, spare = runs.cells, search.matches, search.spare
     count, size = search.state[FOUND], 1
     while size < count:
@@ -251,7 +251,7 @@ def sort_found(runs: Runs, search: RunSearch) -> None:
 
 @kernel
 def write_found(runs: Runs, search: RunSearch, written: MatchBuffer) -> int:
-    """Write matches, on from where there was no more room."""
+    """Write matches, from the last stop on."""
     while search.state[WRITTEN] < search.state[FOUND]:
         node = search.matches[search.state[WRITTEN]]
         if not write_match(runs.cells, node, written):

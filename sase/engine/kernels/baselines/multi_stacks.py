@@ -19,12 +19,11 @@ from sase.engine.kernels.scan.stacks import (
     latest_before,
     push,
 )
-from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import NOTHING, window_start
 
 
 class AttributeStacks(NamedTuple):
-    """The stacks of the attributes but the first, which share numbers with those of the first.
+    """The stacks of the attributes except the first; they use the numbers of the first's stacks.
 
     By attribute and level: the tops by key, and at each place the instance below and the key.
     """
@@ -38,7 +37,7 @@ class AttributeStacks(NamedTuple):
 def scan_all(
     arrivals: Arrivals, keys: OutIntRows, stacks: StackArrays, others: AttributeStacks, span: int
 ) -> None:
-    """Push every arrival that some earlier event matches on all attributes onto all stacks."""
+    """Push onto all stacks each arrival that matches an earlier event on all attributes."""
     mask = others.below.shape[2] - 1
     for i in range(arrivals.rows.shape[0]):
         key, measure = arrivals.keys[i], arrivals.measures[i]

@@ -1,12 +1,12 @@
 """The runtime stack of the NFA: basic sequence scan and construction (SASE 2006, 3.2, figure 2).
 
-Every event of the stream, whatever its type, makes a cell of the states that are active after it:
-those that were active, by their loops, and those that it enters from an active one. A cell's
-predecessor pointers so lead to the cell before, and a bit says which of the two ways there are.
+Every event of the stream, of any type, makes a cell of the states that are active after it: those
+that were active before, by their loops, and those that it enters from an active one. So a cell's
+predecessor pointers lead to the cell before, and a bit tells which of the two ways exist.
 
-    event       a1      c2      b3      d5       state 2 of b3 was entered from state 1 of c2, where
-    active      1       1       12      123      it is by its loop: construction goes back cell by
-    entered     1               2       3        cell, and where a state was entered takes the event
+    event       a1      c2      b3      d5       state 2 of b3 was entered from state 1 of c2, which
+    active      1       1       12      123      is active by its loop: construction moves back cell
+    entered     1               2       3        by cell, and takes the event where it was entered
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
 from sase.engine.kernels.scan.construction import PATIENCE
 from sase.engine.kernels.scan.stacks import Arrivals
-from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import NOTHING, window_start
 
 
 class RuntimeStack(NamedTuple):
@@ -35,7 +34,7 @@ class RuntimeStack(NamedTuple):
 
 @kernel
 def advance(arrivals: Arrivals, cells: Ints, end: int, levels: int, stack: RuntimeStack) -> None:
-    """Make the cells up to an end; `cells` are those of the arrivals."""
+    """Make the cells up to an end; `cells` are the cells of the arrivals."""
     mask = stack.active.shape[0] - 1
     at, i = stack.sizes[0], 0
     active = stack.active[(at - 1) & mask] if at > 0 else 0
@@ -54,9 +53,9 @@ def advance(arrivals: Arrivals, cells: Ints, end: int, levels: int, stack: Runti
 
 
 class StackSearch(NamedTuple):
-    """Where the search stands: [cell of the final state, level that is being chosen]; its choices.
+    """The position of a search: [cell of the final state, current level], and its choices.
 
-    `bounds` is what the window spans; `visited` counts by level the cells that were looked at.
+    `bounds` has the span of the window; `visited` counts the visited cells by level.
     """
 
     at: OutInts
@@ -67,7 +66,7 @@ class StackSearch(NamedTuple):
 
 @linked
 def write(stack: RuntimeStack, walk: StackSearch, out: OutIntRows, written: int) -> None:
-    """The events of the choices as a sequence."""
+    """Write the events of the choices as a sequence."""
     mask = stack.active.shape[0] - 1
     for level in range(out.shape[0]):
         out[level, written] = stack.row[walk.choice[level] & mask]
@@ -89,9 +88,9 @@ def _searched(
     stack: RuntimeStack, walk: StackSearch, checks: Checks | None, tally: Tally | None,
     out: OutIntRows, written: int,
 ) -> int:  # fmt: skip
-    """Write sequences, a row for each level, behind those written; how many are written then.
+    """Write sequences, a row for each level, after those written; return the new count.
 
-    Events are checked when they are chosen, and tallied by level. In the end all cells were seen.
+    Events are checked when they are chosen, and tallied by level. At the end all cells are visited.
     """
     last, mask, room = out.shape[0] - 1, stack.active.shape[0] - 1, out.shape[1]
     until = walk.visited[0] + PATIENCE

@@ -1,15 +1,15 @@
-"""(NFAb) Backtracking as it is printed: a run that is put off reads its event again (SASE+, 5.2.3).
+"""(NFAb) Backtracking as printed: a run that is put off reads its event again (SASE+, 5.2.3).
 
-Where an event leaves a run several moves it makes one of them, and what it was is pushed with the
-event and the number of the next move: first it proceeds, the furthest first, then it takes, then it
-ignores. When the run that goes on has failed or is a match, the last one that was pushed reads from
-that event on, the events after it as well as the event itself.
+If an event allows a run several moves, the run makes one of them. Its former state is pushed with
+the event and the number of the next move. The moves are first to proceed, the furthest first, then
+to take, then to ignore. When the continued run has failed or is a match, the last pushed run reads
+on, beginning with that event itself.
 
     a+ b c over e1 e2 e3 …    ρ1: e1 e2, then e3 as b; it fails at e4, which is no c
                               ρ2, put off with (e1 e2, e3): reads e3 again, takes it, reads e4 …
 
-Where matches are to lie `apart` the runs of a partition need read no further than to the end of the
-match that is the first one so far. Once none is left, that one is told, and all of them are over.
+If matches must be `apart`, the runs of a partition read only to the end of the match that is the
+first so far. When no run is left, that match is taken, and all runs of the partition end.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from sase.engine.kernels.sentinels import NOTHING
 
 @inlined
 def note_match(runs: Runs, search: RunSearch, node: int, place: int) -> None:
-    """Note a match that ends at a place; of those that are to lie apart the first one alone."""
+    """Note a match that ends at a place; if matches must be apart only the first one."""
     cells, state = runs.cells, search.state
     if state[ENDS] == NOTHING:
         search.matches[state[FOUND]] = node
@@ -79,7 +79,7 @@ def go_on(
     place: int,
     stop: int,
 ) -> None:
-    """Note a fresh node that ends at a place if it is a match; push the run that it is."""
+    """Note a fresh node that ends at a place if it is a match; push it if it is a run."""
     cells, state = runs.cells, runs.state
     is_run = may_go_on(graph, None, None, cells, node)
     if is_run:
@@ -97,7 +97,7 @@ def go_on(
 def begin_reading(
     machine: Machine, graph: RunGraph, runs: Runs, incoming: Incoming, search: RunSearch
 ) -> None:
-    """Push the runs that begin with an event behind the last match that was taken."""
+    """Push the runs that begin with an event after the last match that was taken."""
     push_kept(runs, incoming, search)
     place = search.state[AT]
     i, stop = search.order[place], search.stops[place]
@@ -114,7 +114,7 @@ def begin_reading(
 
 @inlined
 def choose(runs: Runs, move: int) -> int:
-    """Return the fresh node of a move, or none for the run as it was; give up the others."""
+    """Return the fresh node of a move, or none for the unchanged run; free the others."""
     state, chosen = runs.state, NOTHING
     for number in range(state[nodes.FRESH]):
         if number == state[nodes.FRESH] - 1 - move:
@@ -130,7 +130,7 @@ def choose(runs: Runs, move: int) -> int:
 def resume_reading(
     machine: Machine, graph: RunGraph, runs: Runs, incoming: Incoming, search: RunSearch
 ) -> None:
-    """Pop a run, and have it read until it fails, moves or has met all events that it may."""
+    """Pop a run, and let it read until it fails, moves or has read all allowed events."""
     state = runs.state
     search.state[WAITING] -= 1
     row = search.waiting[search.state[WAITING]]
@@ -143,7 +143,7 @@ def resume_reading(
         place += 1
     if state[nodes.FRESH] > 0:
         moves = state[nodes.FRESH] + int(stays)
-        if move > 0:  # which is counted already
+        if move > 0:  # the moves are counted already
             state[nodes.SPLIT] -= moves - 1
         if move + 1 < moves:
             push(search, node, place - 1, stop)
@@ -164,7 +164,7 @@ def resume_reading(
 
 @inlined
 def take_first(runs: Runs, incoming: Incoming, search: RunSearch) -> None:
-    """Take the match that is the first of its partition, and end what overlaps it."""
+    """Take the first match of a partition, and end the runs that overlap it."""
     last = search.order[search.state[ENDS]]
     prune(runs, incoming.keys[last], incoming.ties[last])
     search.state[ENDS] = NOTHING
@@ -174,7 +174,7 @@ def take_first(runs: Runs, incoming: Incoming, search: RunSearch) -> None:
 def advance_rereading(
     machine: Machine, graph: RunGraph, runs: Runs, incoming: Incoming, search: RunSearch
 ) -> int:
-    """Find the matches that the events of a block complete, on from where it was crowded."""
+    """Find the matches that the events of a block complete, from the last stop on."""
     state, known = runs.state, search.state
     until = state[nodes.STEPS] + PATIENCE
     while known[WAITING] > 0 or known[ENDS] != NOTHING or known[AT] < search.order.shape[0]:

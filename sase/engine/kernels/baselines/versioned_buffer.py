@@ -1,19 +1,20 @@
 """(NFAb) The shared versioned match buffer, for comparison with nodes (SASE+, 5.1, Figure 4).
 
-An event that several runs have bound at the same component is one entry. Its pointers lead to what
-these had bound before, each with the version of its run: which initiation it is, and a digit for
-each component, 0 where it is entered. A run that leaves a component begins the next one's digit;
-the run that it leaves behind, to take the event or another one, has its own digit raised by one.
+If several runs have bound an event at the same component, it is one entry. Its pointers lead to the
+events that these runs had bound before, each with the version of its run. A version is the number
+of the initiation, and a digit for each component, 0 when it is entered. A run that leaves a
+component begins the next digit. The run that stays behind, to take this event or another one, has
+its own digit raised by one.
 
     e1 ◄─1.0── e2 ◄─1.0── e3 ◄─1.0── e4 ◄─1.0── e5 ◄─1.1── e6 ◄─1.1── e7       entries of a[]
                            ▲          │          ▲                     ▲
                            └────2.0───┘          └─1.0.0── e6          └─1.1.0── e8    of b
 
-Of the pointers of an entry a run follows the one that is compatible: no digit before that of the
-entry's component differs, and that one is not above the run's own. There is just one, as of the
+Of the pointers of an entry a run follows the compatible one: all digits before that of the entry's
+component are equal, and that digit is not above the run's own. There is exactly one, since of the
 runs with the same digits before it only one stays at the component.
 
-A run is a row of its own, with all that later conditions read of its events.
+A run is a row of its own, with all values of its events that later conditions read.
 """
 
 from __future__ import annotations
@@ -42,16 +43,19 @@ from sase.engine.kernels.runs.graph import RunGraph, is_whole
 from sase.engine.kernels.runs.step import commit, step
 from sase.engine.kernels.sentinels import NOTHING
 
-# Of an entry its event and component, its last pointer, and how many pointers there were before it.
+# Fields of an entry: its event and component, its last pointer, and the number of pointers before
+# it.
 EVENT, LEVEL, POINTER, BEFORE = range(4)
 ENTRY_WIDTH = 4
-# Of a pointer the entry it leads to, or NOTHING, and the next pointer of its entry; of a run the
-# entry of its last event, and whether another run has left it behind. Then the version of either.
+# Fields of a pointer: the entry that it leads to, or NOTHING, and the next pointer of its entry.
+# Fields of a run: the entry of its last event, and whether another run has left it behind. Then the
+# version of either.
 TO, AFTER, VERSION = range(3)
 ENTRY, LEFT = range(2)
 # The digit of a component that stays empty.
 PASSED = -1
-# Of the state: the first entry that is kept and the end of all, the same of pointers; initiations.
+# Fields of the state: the first entry that is kept and the end of all; the same of pointers; the
+# number of initiations.
 FIRST_ENTRY, ENTRIES, FIRST_POINTER, POINTERS, INITIATIONS = range(5)
 STATE = 5
 
@@ -91,7 +95,7 @@ def begin_version(runs: Runs, buffer: VersionedBuffer, node: int) -> None:
 
 @linked
 def number_versions(runs: Runs, buffer: VersionedBuffer) -> None:
-    """Number the versions of fresh runs, and raise those of the runs that these leave behind."""
+    """Number the versions of fresh runs, and raise those of the runs that they leave behind."""
     cells, versions, count = runs.cells, buffer.versions, runs.state[nodes.FRESH]
     for place in range(count):
         begin_version(runs, buffer, runs.fresh[place])
@@ -112,7 +116,7 @@ def number_versions(runs: Runs, buffer: VersionedBuffer) -> None:
 
 @inlined
 def entry_of(buffer: VersionedBuffer, event: int, level: int) -> int:
-    """Return the entry of the event that is bound, at a component."""
+    """Return the entry of the event that is bound at a component, a new one if it has none."""
     entry = buffer.here[level]
     if entry == NOTHING:
         entry = buffer.here[level] = buffer.state[ENTRIES]
@@ -125,7 +129,7 @@ def entry_of(buffer: VersionedBuffer, event: int, level: int) -> int:
 
 @inlined
 def store(runs: Runs, buffer: VersionedBuffer, node: int, levels: int) -> None:
-    """Store the event of a fresh run, which then needs the run that it comes from no more."""
+    """Store the event of a fresh run, which then does not need the run that it comes from."""
     cells, state, version = runs.cells, buffer.state, buffer.versions[node]
     before = cells[node, nodes.PREVIOUS]
     entry = entry_of(buffer, cells[node, nodes.EVENT], cells[node, nodes.LEVEL])
@@ -146,7 +150,7 @@ def store(runs: Runs, buffer: VersionedBuffer, node: int, levels: int) -> None:
 
 @linked
 def store_fresh(runs: Runs, buffer: VersionedBuffer, levels: int) -> None:
-    """Store the event that fresh runs have bound, with a pointer of each."""
+    """Store the event that fresh runs have bound, with a pointer for each run."""
     number_versions(runs, buffer)
     for place in range(runs.state[nodes.FRESH]):
         store(runs, buffer, runs.fresh[place], levels)
@@ -156,7 +160,7 @@ def store_fresh(runs: Runs, buffer: VersionedBuffer, levels: int) -> None:
 
 @inlined
 def is_compatible(version: Ints, pointer: Ints, level: int) -> bool:
-    """Whether a pointer of an entry of a component is of the run with a version, or one before."""
+    """Whether a pointer of an entry belongs to the run with a version, or to one before it."""
     for place in range(VERSION, VERSION + 1 + level):
         if pointer[place] != version[place]:
             return False
@@ -177,7 +181,7 @@ def compatible(buffer: VersionedBuffer, version: Ints, entry: int) -> int:
 
 @linked
 def wrote_match(runs: Runs, buffer: VersionedBuffer, node: int, written: MatchBuffer) -> bool:
-    """Retrieve the match that a run is, if there is room for it."""
+    """Write the match of a run, if there is room for it."""
     count, used = written.sizes[0], written.sizes[1]
     end = used + runs.cells[node, nodes.DEPTH]
     if count >= written.ends.shape[0] or end > written.events.shape[0]:
@@ -226,7 +230,7 @@ def is_retrieved(runs: Runs, buffer: VersionedBuffer, node: int) -> bool:
 
 @inlined
 def has_room(runs: Runs, buffer: VersionedBuffer, key: int, levels: int) -> bool:
-    """Whether there is room for all that the runs of a partition may become by an event."""
+    """Whether there is room for all runs that those of a partition may become by an event."""
     needed = (runs.counts[key] + 1) * levels
     entries = buffer.entries.shape[0] - buffer.state[ENTRIES] + buffer.state[FIRST_ENTRY]
     pointers = buffer.pointers.shape[0] - buffer.state[POINTERS] + buffer.state[FIRST_POINTER]
@@ -238,7 +242,7 @@ def advance_versioned(
     machine: Machine, graph: RunGraph, runs: Runs, buffer: VersionedBuffer, incoming: Incoming,
     written: MatchBuffer,
 ) -> int:  # fmt: skip
-    """Apply events, on from where it stopped, and write the matches they complete."""
+    """Apply events, from the last stop on, and write the matches they complete."""
     state, rules, levels = runs.state, runs.rules, levels_of(machine)
     until = state[nodes.STEPS] + PATIENCE
     while state[nodes.AT] < incoming.numbers.shape[0]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from sase.engine.kernels.confidence.order import OutFloats, probability_of_order
 from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import Ints, OutInts
-from sase.engine.kernels.kleene.residual_checks import MatchArrays
+from sase.engine.kernels.kleene.match_arrays import MatchArrays
 from sase.engine.kernels.sentinels import EARLIEST, LATEST
 
 SEVERAL = -1.0
@@ -38,7 +38,7 @@ def write_order(
     events: OutInts, begin: int, steps: OutInts, count: int, earliest: OutInts, latest: OutInts,
     mask: int, reach: int, lo: OutInts, hi: OutInts,
 ) -> int:  # fmt: skip
-    """Write the bounds of the events whose order is uncertain; return -1 if a step has several."""
+    """Write the bounds of the events in uncertain order; return -1 if a step has several."""
     first, last = LATEST, EARLIEST
     for at in range(begin, steps[0]):
         first = min(first, earliest[events[at] & mask])

@@ -1,4 +1,4 @@
-"""The probability of an order whose window, or negations at its ends, depend on the first event.
+"""The probability of an order with a window or end negations that depend on the first event.
 
 For a fixed time of the first event the probability is that of gaps; between two bounds it is a
 polynomial of that time. So each piece is summed over only as many times as the degree needs, with
@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sase.engine.kernels.confidence.bernstein import OutFloatRows, OutFloats
 from sase.engine.kernels.confidence.gaps import OUTSIDE, likelihood_of_gaps
-from sase.engine.kernels.confidence.order import insert_cut
+from sase.engine.kernels.confidence.order import OutFloatRows, OutFloats, insert_cut
 from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import Ints, OutInts
 from sase.engine.kernels.sentinels import EARLIEST, LATEST
@@ -56,7 +55,33 @@ def insert_all(
 
 
 @linked
-def nodes_of(
+def solve(matrix: OutFloatRows, values: OutFloats, size: int) -> None:
+    """Solve linear equations in place by elimination with pivoting."""
+    for column in range(size):
+        best = column
+        for row in range(column + 1, size):
+            if abs(matrix[row, column]) > abs(matrix[best, column]):
+                best = row
+        if best != column:
+            for each in range(size):
+                kept = matrix[column, each]
+                matrix[column, each] = matrix[best, each]
+                matrix[best, each] = kept
+            value = values[column]
+            values[column] = values[best]
+            values[best] = value
+        for row in range(column + 1, size):
+            share = matrix[row, column] / matrix[column, column]
+            for each in range(column, size):
+                matrix[row, each] -= share * matrix[column, each]
+            values[row] -= share * values[column]
+    for column in range(size - 1, -1, -1):
+        for each in range(column + 1, size):
+            values[column] -= matrix[column, each] * values[each]
+        values[column] /= matrix[column, column]
+
+
+def _nodes_of(
     length: int, degree: int, places: OutInts, weights: OutFloats, matrix: OutFloatRows
 ) -> int:
     """Write places below a length, and weights that sum polynomials of a degree exactly.
@@ -86,31 +111,7 @@ def nodes_of(
     return size
 
 
-@linked
-def solve(matrix: OutFloatRows, values: OutFloats, size: int) -> None:
-    """Solve linear equations in place by elimination with pivoting."""
-    for column in range(size):
-        best = column
-        for row in range(column + 1, size):
-            if abs(matrix[row, column]) > abs(matrix[best, column]):
-                best = row
-        if best != column:
-            for each in range(size):
-                kept = matrix[column, each]
-                matrix[column, each] = matrix[best, each]
-                matrix[best, each] = kept
-            value = values[column]
-            values[column] = values[best]
-            values[best] = value
-        for row in range(column + 1, size):
-            share = matrix[row, column] / matrix[column, column]
-            for each in range(column, size):
-                matrix[row, each] -= share * matrix[column, each]
-            values[row] -= share * values[column]
-    for column in range(size - 1, -1, -1):
-        for each in range(column + 1, size):
-            values[column] -= matrix[column, each] * values[each]
-        values[column] /= matrix[column, column]
+nodes_of, write_nodes = linked(_nodes_of), kernel(_nodes_of)
 
 
 @linked
@@ -157,10 +158,15 @@ def likelihood_by_first_time(
 ) -> float:  # fmt: skip
     """The probability that events are in order, the last within reach of the first.
 
-    The first `asked` of the others are as for `gapped_probability`; after them is memory for the
-    events negated at an end: `behind` the last event, or before the first. Returns FULL if the
-    segments do not fit; writable bounds are modified.
+    The others are as for `likelihood_of_gaps`. After them is memory for the events negated at an
+    end: `behind` the last event, or before the first. Returns FULL if the segments do not fit;
+    writable bounds are modified.
     """
+    if reach == LATEST and end_lo.shape[0] == 0:
+        return likelihood_of_gaps(
+            lo, hi, other_lo, other_hi, kinds, free, ends, cuts, starts, degrees, placed, longer,
+            table, moments,
+        )  # fmt: skip
     count, events = lo.shape[0], lo.shape[0] + asked + end_lo.shape[0]
     first_lo, first_hi, last_lo, last_hi = lo[0], hi[0], lo[count - 1], hi[count - 1]
     total, high, ends[count] = 0.0, first_hi + 1, asked

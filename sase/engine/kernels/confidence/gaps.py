@@ -9,18 +9,18 @@ not longer than that are handled time by time.
 
 from __future__ import annotations
 
-from sase.engine.kernels.confidence.bernstein import (
+from sase.engine.kernels.confidence.order import (
     OutFloatRows,
     OutFloats,
     add,
     copied,
+    insert_cut,
     multiply,
     raised,
     sum_before,
     total_of,
 )
-from sase.engine.kernels.confidence.order import insert_cut
-from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.signatures import Ints, OutInts
 
 # Where another event of a gap must be: between the neighbours, or outside. The flags allow it at
@@ -317,16 +317,3 @@ def likelihood_of_gaps(
             )  # fmt: skip
             total += total_of(placed[segment], degree, end - start)
     return min(total, 1.0)
-
-
-@kernel
-def gapped_probability(
-    lo: Ints, hi: Ints, other_lo: Ints, other_hi: Ints, kinds: Ints, free: Ints, ends: Ints,
-    cuts: OutInts, starts: OutInts, degrees: OutInts, placed: OutFloatRows, longer: OutFloatRows,
-    table: OutFloatRows, moments: OutFloats,
-) -> float:  # fmt: skip
-    """Call `likelihood_of_gaps` from Python."""
-    return likelihood_of_gaps(
-        lo, hi, other_lo, other_hi, kinds, free, ends, cuts, starts, degrees, placed, longer,
-        table, moments,
-    )  # fmt: skip

@@ -34,8 +34,7 @@ from sase.engine.kernels.kleene.run_nodes import (
     Machine,
 )
 from sase.engine.kernels.kleene.walk_back import is_bound, levels_before, write_way
-from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, LATEST, NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, LATEST, NOTHING, window_start
 
 # The fields of an instance: event, bounds of its time, partition, levels as bits, and whether the
 # walk has chosen it. Then by level: the last earlier instance of the level, and the latest time of
@@ -349,7 +348,7 @@ def advance_intervals(
     machine: Machine, early: Machine, walk: WalkBack, likely: Likelihood, incoming: Incoming,
     until: Ints, due: OutIntRows, before: int, written: MatchBuffer,
 ) -> int:  # fmt: skip
-    """Add events from the stop on, and write the candidates whose last event is over.
+    """Add events from the stop on, and write the candidates with a last event that is over.
 
     After all of them the time is `before`.
     """

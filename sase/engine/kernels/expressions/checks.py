@@ -9,7 +9,7 @@ from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import IntRows, Ints, OutFlags, OutIntRows, OutInts
 from sase.engine.kernels.sentinels import NOTHING
 
-# The code of an event whose type lacks the attribute: it agrees with every other.
+# The code of an event of a type without the attribute: it agrees with every other.
 UNDECLARED = -2
 
 

@@ -92,7 +92,7 @@ MULTIPLY = int(Op.MULTIPLY)
 
 @linked
 def number(value: Value) -> float:
-    """The float of a value whose tag is FLOAT."""
+    """The float of a value with the tag FLOAT."""
     return float(np.int64(value[1]).view(np.float64))
 
 

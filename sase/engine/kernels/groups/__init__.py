@@ -1,1 +1,1 @@
-"""Kernels of groups: repeated ones, of finished matches, and negative ones, in their gaps."""
+"""Kernels of groups: absences in iterations of finished matches, and negative groups in gaps."""

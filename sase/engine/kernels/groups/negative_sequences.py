@@ -1,8 +1,8 @@
-"""Matches of a negative sequence, looked for in the gap of each match.
+"""Matches of a negative sequence, searched in the gap of each match.
 
-The search binds events behind a match, in the same nodes (see `run_nodes`): from the first
-component of the sequence on, each time the most recent event that may follow. Of each component the
-events of a key are a list of the index, newest first; a component's number tells its list.
+The search binds events after a match, in the same nodes (see `run_nodes`). It begins with the first
+component of the sequence, and tries the most recent possible event first. The events of a component
+and a key are a list of the index, newest first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,15 @@ from typing import NamedTuple
 from sase.engine.kernels.expressions.checks import UNDECLARED
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import IntRows, Ints, OutFlags, OutIntRows, OutInts
-from sase.engine.kernels.kleene.residual_checks import MatchArrays, begin_of, rebuilt
+from sase.engine.kernels.kleene.match_arrays import MatchArrays, begin_of
+from sase.engine.kernels.kleene.predicates import (
+    bind,
+    comparisons_hold,
+    is_match,
+    may_pass,
+    may_proceed,
+    programs_hold,
+)
 from sase.engine.kernels.kleene.run_nodes import (
     BEGIN,
     EVENT,
@@ -32,14 +40,7 @@ from sase.engine.kernels.kleene.run_nodes import (
     most_of,
     tests_of,
 )
-from sase.engine.kernels.kleene.transitions import (
-    bind,
-    comparisons_hold,
-    is_match,
-    may_pass,
-    may_proceed,
-    programs_hold,
-)
+from sase.engine.kernels.runs.residual_checks import Iterations, iterations_of, rebuilt
 from sase.engine.kernels.scan.negation_index import (
     Gap,
     NegativeIndex,
@@ -49,25 +50,24 @@ from sase.engine.kernels.scan.negation_index import (
     last_with_less,
 )
 from sase.engine.kernels.scan.stacks import Arrivals
-from sase.engine.kernels.sentinels import EARLIEST, NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING, window_start
 
-# Why a search stops: at the end, or because the nodes need more room, or to hear an interrupt.
+# The reasons why a search stops: it ended, the nodes need more room, or it pauses for interrupts.
 DONE, CROWDED, PAUSED = range(3)
 PATIENCE = 1 << 18
-# Of the state: the match to go on with, the depth of its search or FRESH, and the node before it;
-# the sequences that were asked, and the events that were tried.
+# Fields of the state: the current match, the depth of its search or FRESH, the node before it, and
+# the number of events that were tried.
 NUMBER, DEPTH, BASE, TRIED = range(4)
 STATE = 4
 FRESH = -1
-# Of a frame: the level that is tried, and the next event for it.
+# Fields of a frame: the level that is tried, and the next event for it.
 TRYING, CURSOR = range(2)
 
 
 class SequenceLists(NamedTuple):
-    """Where the events of the components are: of each level its list, of an absence too.
+    """The lists of the components, by level; an absence has a list, too.
 
-    An absence stands before a level. `width` lists there are of each key.
+    An absence is before a level. Each key has `width` lists.
     """
 
     width: int
@@ -76,7 +76,7 @@ class SequenceLists(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Where a search stands: `tops` are the latest events of each list in the gap."""
+    """The position of a search: `tops` are the latest events of each list in the gap."""
 
     state: OutInts
     frames: OutIntRows
@@ -86,7 +86,7 @@ class Search(NamedTuple):
 
 @kernel
 def insert_components(arrivals: Arrivals, bits: Ints, index: NegativeIndex) -> None:
-    """Add the arrivals to the lists of the components whose bits they have."""
+    """Add the arrivals to the lists of the components by their bits."""
     mask, count = index.row.shape[0] - 1, bits.shape[0]
     for i in range(arrivals.rows.shape[0]):
         key = arrivals.keys[i]
@@ -109,7 +109,7 @@ def insert_components(arrivals: Arrivals, bits: Ints, index: NegativeIndex) -> N
 
 @linked
 def agrees_on_tests(machine: Machine, words: OutInts, event: int) -> bool:
-    """Whether an event agrees with all that are bound; one without a value agrees with none."""
+    """Whether an event agrees with all bound events; one without a value agrees with none."""
     for test in range(tests_of(machine)):
         code = machine.codes[entry(machine, TESTS, test, 0), event & machine.mask]
         known = words[HEAD + test]
@@ -120,8 +120,8 @@ def agrees_on_tests(machine: Machine, words: OutInts, event: int) -> bool:
 
 @linked
 def next_level(machine: Machine, cells: OutIntRows, node: int, first: int, level: int) -> int:
-    """Return the level that is tried after another one behind a node; that of the end for none."""
-    if level < first:  # of the events that are bound before
+    """Return the level to try after another one behind a node; past the last one if none."""
+    if level < first:  # a level of the match
         return first
     if level == cells[node, LEVEL]:
         passes = may_proceed(machine, cells, node)
@@ -132,7 +132,7 @@ def next_level(machine: Machine, cells: OutIntRows, node: int, first: int, level
 
 @linked
 def first_level(machine: Machine, cells: OutIntRows, node: int, first: int) -> int:
-    """Return the level that is tried first behind a node: its own, where it may take more."""
+    """Return the first level to try behind a node: its own, if that may take more."""
     level = cells[node, LEVEL]
     if level < first:
         return first
@@ -144,7 +144,7 @@ def first_level(machine: Machine, cells: OutIntRows, node: int, first: int) -> i
 
 @inlined
 def first_of_level(cells: OutIntRows, node: int, level: int) -> int:
-    """Return the node of the first event of a level that is bound, a node or one before it."""
+    """Return the node of the first bound event of a level: a node or one before it."""
     at = node
     while cells[at, LEVEL] != level or cells[at, LENGTH] != 1:
         at = cells[at, PREVIOUS]
@@ -156,7 +156,7 @@ def is_kept_from(
     machine: Machine, cells: OutIntRows, node: int, lists: SequenceLists, key: int,
     index: NegativeIndex, stored: Stored,
 ) -> bool:  # fmt: skip
-    """Whether an event between two of the sequence keeps it from forbidding."""
+    """Whether an event between two of the sequence keeps the sequence from forbidding."""
     mask = index.row.shape[0] - 1
     for number in range(lists.absences.shape[0]):
         own, behind = lists.absences[number, 0], lists.absences[number, 1]
@@ -180,7 +180,7 @@ def search(
     machine: Machine, cells: OutIntRows, lists: SequenceLists, index: NegativeIndex,
     stored: Stored, found: Search, first: int, key: int, falls: bool,
 ) -> int:  # fmt: skip
-    """Go on with a search, until there is a match of the sequence, or none."""
+    """Continue a search until there is a match of the sequence, or none."""
     state, frames, mask = found.state, found.frames, index.row.shape[0] - 1
     earliest, bound, base = found.bounds[0], found.bounds[1], state[BASE]
     until = state[TRIED] + PATIENCE
@@ -236,7 +236,7 @@ def decide(
     machine: Machine, cells: OutIntRows, lists: SequenceLists, index: NegativeIndex, gap: Gap,
     stored: Stored, found: Search, first: int, key: int, number: int, keep: OutFlags,
 ) -> int:  # fmt: skip
-    """Go on with a search, at whose end `keep` is cleared of a match that is forbidden."""
+    """Continue a search; when it ends with a match, clear `keep` of the forbidden match."""
     why = search(machine, cells, lists, index, stored, found, first, key, gap.bounds[4] == 1)
     if why == DONE:
         if found.state[DEPTH] >= 0:
@@ -250,7 +250,7 @@ def may_begin(
     machine: Machine, events: OutInts, split: int, lists: SequenceLists, index: NegativeIndex,
     gap: Gap, stored: Stored, found: Search, first: int, key: int,
 ) -> bool:  # fmt: skip
-    """Find the gap of a match; say whether each component that must be bound has an event in it."""
+    """Find the gap of a match; return whether all needed components have an event in it."""
     mask, end = machine.mask, events.shape[0]
     earliest, bound = EARLIEST + 1, EARLIEST
     if split == 0:
@@ -289,33 +289,41 @@ def key_of(stored: Stored, machine: Machine, event: int) -> int:
     return int(stored.key[event & machine.mask]) if stored.key.shape[0] > 0 else 0
 
 
-@kernel
-def forbid_by_sequences(
-    machine: Machine, cells: OutIntRows, bound: MatchArrays, matches: MatchArrays,
-    lists: SequenceLists, index: NegativeIndex, gap: Gap, stored: Stored, found: Search,
-    at_end: bool, keep: OutFlags,
+def _forbidden_by_sequences(
+    machine: Machine, iterations: Iterations | None, cells: OutIntRows, matches: MatchArrays,
+    ordered: OutInts, lists: SequenceLists, index: NegativeIndex, gap: Gap, stored: Stored,
+    found: Search, first: int, at_end: bool, keep: OutFlags,
 ) -> int:  # fmt: skip
-    """Clear `keep` for the matches with a match of the sequence in the gap, on from a state.
+    """Clear `keep` for the matches with a match of the sequence in the gap, from a state on.
 
-    They are `bound` level by level, while their gaps go by the order of their events.
+    The components of the sequence are states from the `first` on. Gaps are found in the `ordered`
+    events, while matches are bound level by level.
     """
-    state, first = found.state, matches.lengths.shape[0]
+    state, iteration = found.state, 0
+    for number in range(state[NUMBER]):
+        iteration += iterations_of(iterations, number)
     while state[NUMBER] < keep.shape[0]:
         number = state[NUMBER]
         begin, end = matches.ends[number - 1] if number > 0 else 0, matches.ends[number]
         split = begin_of(matches.ends, matches.lengths, gap.levels[0] + 1, number)
-        key = key_of(stored, machine, matches.events[begin])
+        key = key_of(stored, machine, ordered[begin])
         if keep[number] and (split == end) == at_end and key >= 0:
             if state[DEPTH] == FRESH:
                 if end - begin + 1 >= cells.shape[0]:
                     return CROWDED
-                events = matches.events[begin:end]
+                events = ordered[begin:end]
                 if may_begin(
                     machine, events, split - begin, lists, index, gap, stored, found, first, key
                 ):
-                    begin_search(found, lists, first, rebuilt(machine, cells, bound, number))
+                    node = rebuilt(machine, iterations, cells, matches, number, iteration)
+                    begin_search(found, lists, first, node)
             why = decide(machine, cells, lists, index, gap, stored, found, first, key, number, keep)
             if why != DONE:
                 return why
+        iteration += iterations_of(iterations, number)
         state[NUMBER] += 1
     return DONE
+
+
+forbid_by_sequences = kernel(_forbidden_by_sequences, absent=["iterations"])
+forbid_groups_by_sequences = kernel(_forbidden_by_sequences)

@@ -59,7 +59,7 @@ def _is_python() -> bool:
 
 
 def _end(owner: int) -> None:
-    """End all processes. What they have not cached is compiled on demand."""
+    """End all processes. Kernels that they have not cached are compiled on demand."""
     if os.getpid() != owner:  # in a fork
         return
     for process in processes:

@@ -17,6 +17,7 @@ from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
+from sase.base.limits import heed
 from sase.cached_property import cached_property
 from sase.engine.kernels.jit import machine_code
 from sase.engine.kernels.jit.kernel_cache import KernelCode, kernel_folder
@@ -31,7 +32,6 @@ from sase.engine.kernels.jit.linking import (
 from sase.engine.kernels.jit.machine_code import PACKAGE
 from sase.engine.kernels.jit.messages import say
 from sase.engine.kernels.jit.signatures import numba_type, signature, signature_for
-from sase.heed import heed
 
 try:
     import fcntl
@@ -58,7 +58,7 @@ Shared = TypeVar("Shared")
 
 
 def kernel(function: Function, *, absent: Sequence[str] = ()) -> Function:
-    """Compile on the first call, or load what an earlier process compiled.
+    """Compile on the first call, or load the code that an earlier process compiled.
 
     The signature follows the annotations if all are exact; otherwise inexact types come from the
     arguments. A function with parameters that may be None can become several kernels: the machine
@@ -227,7 +227,7 @@ class KernelDispatcher(_Dispatcher):
 
     @contextmanager
     def _only_here(self) -> Iterator[None]:
-        """Let one process compile; the others wait and load what it cached.
+        """Let one process compile; the others wait and load the code that it cached.
 
         The tasks of a Spark job and the workers of a test suite need the same kernels at the same
         time. The lock ends with its process; where there are no locks, each process compiles.

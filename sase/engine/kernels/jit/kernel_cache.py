@@ -16,21 +16,20 @@ import numba
 import numpy as np
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
+from sase.base.files import PRIVATE, private_folder, user_cache, write_whole
 from sase.cached_property import cached_property
 from sase.engine.kernels.jit import machine_code
 from sase.engine.kernels.jit.machine_code import KERNELS
 from sase.engine.kernels.jit.messages import say, say_once
 from sase.engine.kernels.jit.object_code import KernelForm
 from sase.errors import SaseError
-from sase.partial_file import PRIVATE, write_whole
-from sase.private_folder import private_folder, user_cache
 
 # Bytes of the hash at the begin of each file.
 SEAL = sha256().digest_size
 
 
 class _Damaged(Exception):
-    """A file whose content does not match its hash."""
+    """A file with content that does not match its hash."""
 
 
 class _SealedFiles(IndexDataCacheFile):  # type: ignore[misc]
@@ -40,7 +39,7 @@ class _SealedFiles(IndexDataCacheFile):  # type: ignore[misc]
     """
 
     def load(self, key: Any) -> Any:
-        """Return what is stored for a key, or None; then Numba compiles and writes it again."""
+        """Return the data stored for a key, or None; then Numba compiles and writes it again."""
         try:
             return super().load(key)
         except _Damaged:
@@ -102,7 +101,7 @@ class KernelCode:
         return self.cached.load_overload(arguments, context) if found is None else found
 
     def save_overload(self, arguments: Any, compiled: Any) -> None:
-        """Cache what was compiled."""
+        """Cache a compiled kernel."""
         self.cached.save_overload(arguments, compiled)
 
     def is_shipped(self, arguments: Any) -> bool:

@@ -1,7 +1,7 @@
 """Machine code of kernels that is part of the package, compiled when its wheel was made.
 
-A file has the kernels for one CPU level and one Python. Its head states what they were compiled for
-and with; if any of that differs here, the file is not used.
+A file has the kernels for one CPU level and one Python. Its head has the conditions under which
+they were compiled; if any of these differs here, the file is not used.
 """
 
 from __future__ import annotations

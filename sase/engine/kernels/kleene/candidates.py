@@ -1,8 +1,8 @@
 """(SASE++) Skip till any match, postponed: the events that may take part, as instances.
 
-An instance is an event of a partition. Of each level it knows the last instance before it that may
-be of that level, and the latest first event from which it can be reached as one of that level. That
-is all there is of the runs of the paper's intermediate match: `walk_back` goes back through it.
+An instance is an event of a partition. For each level it stores the last instance before it that
+may be of that level, and the latest first event from which it can be reached at that level. Nothing
+else is kept of the runs of the paper's intermediate match: `walk_back` leads back through it.
 
     instances        a1   a2   b3   a4   b5        c6 is the last: walks  c6 b5 a4, c6 b5 b3 a2, …
 """
@@ -12,47 +12,51 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
+from sase.engine.kernels.jit.intrinsics import prefetch
 from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene.run_nodes import Incoming, Pattern
-from sase.engine.kernels.sentinels import EARLIEST, NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING, window_start
 
-# The fields of an instance: its event, order, measure, and levels as bits. Then by level the last
+# The fields of an instance: its event, order, measure, and levels as bits. Then, by level, the last
 # instance before it of that level, and the latest first event from which it can be reached.
 ROW, ORDER, MEASURE, BEGINS, TAKES = range(5)
 FIELDS = 5
-# The fields of a step of a walk: the instance, the next one to try before it, its ways, which of
-# them is to be looked at for a match, and the levels an earlier event may be of.
+# The fields of a step of a walk: the instance, the next one to try before it, the start and the end
+# of its ways, the next way that may be a match, and the levels that an earlier event may have.
 INSTANCE, CURSOR, LOW, HIGH, LOOKED, LEVELS = range(6)
 STEP = 6
-# The fields of a way: the level of its first event, how many events of that there are, the way
-# it goes on in, the instance and its event; then, for early conditions, by level the last event.
+# The fields of a way: the level of its first event; the number of events of that level; the way of
+# the events after it; the instance and its event; then, for early conditions, the last event by
+# level.
 WAY_LEVEL, WAY_LENGTH, WAY_ON, WAY_AT, WAY_EVENT = range(5)
 WAY = 5
-# Of the state: the event to go on with, steps of the walk, ways; instances ever, and dead ones;
-# walks, instances looked at, matches bound, and those that failed then; last events without a walk
-# by conditions on all candidates, walks in which some were safe; of this walk the matches bound,
-# and whether they are.
+# The state: the next event; steps of the walk, and ways; all instances, and dead ones; walks;
+# visited instances; bound matches, and those that failed; last events without a walk, due to
+# conditions on all candidates; walks with a safe condition. Then, of the current walk, the bound
+# matches, and whether they are safe.
 AT, DEPTH, WAYS, COUNT, TAIL, WALKS, VISITED, BOUND, FAILED = range(9)
 DISMISSED, SAFE_WALKS, BOUND_NOW, IS_SAFE = range(9, 13)
 STATE = 13
-# What is known of a level of a partition: the last instance; the latest first events from which one
-# of the level can be reached, of all instances and of those before the last order.
+# The fields of a level of a partition: the last instance; the latest first event from which the
+# level is reached before the last order; the same at the last order; the last order.
 TOP, REACHED, REACHED_NOW, NOW = range(4)
 KNOWN = 4
+# The fields of a partition are prefetched this number of events before they are read.
+AHEAD = 16
 
 
-# Of `asks`: conditions that are decided on the way, on all candidates or their number, some that
-# may be safe, and others that are left then; on an event and the candidates before it.
+# The bits of `asks`: there are conditions that are decided on the way; conditions on all candidates
+# or on their number; conditions that may be safe; conditions that are left if those are safe;
+# conditions on an event and the candidates before it.
 ON_THE_WAY, OF_CANDIDATES, SAFE, UNSAFE, OF_EARLIER = 1, 2, 4, 8, 16
 
 
 class Bounds(NamedTuple):
-    """What the window spans, at which levels a match may begin and end, and if it must be bound.
+    """The window, the levels at which a match may begin and end, and whether it must be bound.
 
-    `prunes` says whether measures never fall, so that what is too old stays so; `asks` as bits what
-    conditions there are; `apart` which matches are wanted of those that overlap. `before` are by
-    level the levels that may come before it, as bits.
+    If `prunes`, measures never fall, so an event that is too old stays so. `asks` are the kinds of
+    conditions as bits. `apart` is the choice among overlapping matches. `before` has for each level
+    the levels that may come before it, as bits.
     """
 
     span: int
@@ -66,9 +70,9 @@ class Bounds(NamedTuple):
 
 
 class WalkBack(NamedTuple):
-    """The plan, instances, what is known by partition and level, the walk, and nodes to bind in.
+    """The plan, instances, the fields of partitions by level, the walk, and nodes to bind in.
 
-    It goes with every call, so that each array costs.
+    Every call passes it, so each array costs time.
     """
 
     pattern: Pattern
@@ -82,6 +86,16 @@ class WalkBack(NamedTuple):
 
 
 # ---------------------------------------------------------------- instances
+
+
+@inlined
+def fetch_key(walk: WalkBack, incoming: Incoming, i: int) -> None:
+    """Prefetch the fields of the partition of a later event."""
+    levels, width = walk.pattern.least.shape[0], walk.known.shape[1]
+    if i < incoming.keys.shape[0]:
+        place = max(incoming.keys[i], 0) * levels * width
+        prefetch(walk.known, place)
+        prefetch(walk.known, place + (levels - 1) * width)
 
 
 @inlined
@@ -106,7 +120,7 @@ def add_instance(walk: WalkBack, incoming: Incoming, i: int) -> bool:
     for level in range(levels):
         bit, reach = 1 << level, EARLIEST
         if begins & bit:
-            # The earliest measure of all stands for none.
+            # EARLIEST means none, so no event has it as its measure.
             begun = max(measure, EARLIEST + 1) if walk.bounds.first & bit else EARLIEST
             for earlier in range(level):
                 if (walk.bounds.before[level] >> earlier) & 1:
@@ -144,7 +158,7 @@ def add_instance(walk: WalkBack, incoming: Incoming, i: int) -> bool:
 
 @linked
 def prune(walk: WalkBack, key: int) -> None:
-    """End the instances of a partition, which are of no level then; note where others begin."""
+    """End the instances of a partition: clear their levels, and the fields of the partition."""
     levels, mask = walk.pattern.least.shape[0], walk.cells.shape[0] - 1
     number = NOTHING
     for level in range(levels):
@@ -164,7 +178,7 @@ def prune(walk: WalkBack, key: int) -> None:
 def end_overlapping(walk: WalkBack, taken: OutInts, keys: OutInts, walked: int) -> None:
     """End the instances of partitions up to the order of the last event that was taken.
 
-    The walk under way, if any, is in the partition that is `walked`.
+    The current walk, if any, is in the partition `walked`.
     """
     cells, state, mask = walk.cells, walk.state, walk.cells.shape[0] - 1
     levels = walk.pattern.least.shape[0]
@@ -193,7 +207,7 @@ def end_overlapping(walk: WalkBack, taken: OutInts, keys: OutInts, walked: int) 
 
 
 def _evicted(cells: OutIntRows, state: OutInts, bound: int) -> None:
-    """Evict the instances before a bound, and those that are ended."""
+    """Evict the oldest instances: those before a bound, and those that are ended."""
     mask = cells.shape[0] - 1
     while state[TAIL] < state[COUNT]:
         cell = cells[state[TAIL] & mask]

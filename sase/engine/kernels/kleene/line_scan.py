@@ -1,7 +1,7 @@
 """(NFAb) Fused scan and evaluation of lines, over columns in memory or over blocks.
 
-Columns are decoded a piece at a time: keys to codes, what is compared to integers of which the
-greater one passes (floats by their bits, all inverted where a series falls).
+Columns are decoded piece by piece. Keys become codes. Compared values become integers of which the
+greater one passes: floats by their bits, and all are inverted if a series falls.
 """
 
 from __future__ import annotations
@@ -30,31 +30,30 @@ from sase.engine.kernels.kleene.line_store import (
 from sase.engine.kernels.kleene.lines import is_simple, sortable, step, step_inside
 from sase.engine.kernels.kleene.run_nodes import DONE, RANKED, STRICT, Incoming
 from sase.engine.kernels.scan.fused_scan import ADDRESS, FORM
-from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING, window_start
 
-# What windows measure.
+# The measures of windows.
 BY_TIME, BY_PLACE, BY_RANK = range(3)
-# So many events are read at a time. Of each stand one behind the other what it may change, its key,
-# what is compared, its spot or rank, and what the window measures.
+# The number of events in a piece. Five arrays of a piece follow one another: the change that an
+# event may make, its key, its compared value, its spot or rank, and its measure for the window.
 PIECE = 1 << 10
 WHAT, CODE, VALUE, RANKS, MEASURE = range(0, 5 * PIECE, PIECE)
 READ = 5 * PIECE
-# So many entries of the ring are fetched at a time. Where keys are fewer they stay in the cache.
+# The entries of the ring that are fetched at a time. Fewer than MANY keys stay in the cache.
 FETCHED, MANY = 1 << 6, 1 << 13
-# What an event may change, as a number that reaches the bar of its key or does not: it may begin a
-# line, or change any; else it is what is compared, one more than the least number at least, as that
-# is what changes none, whatever the bar is.
+# The change that an event may make, as a number to compare with the bar of its key. It may begin a
+# line, or change any line. Otherwise the number is its compared value, but more than NONE: with
+# NONE an event changes no line, for any bar.
 BEGINS, ANY, NONE = LATEST, LATEST - 1, EARLIEST
 
 
 class LineStream(NamedTuple):
-    """Events: the levels that they may begin, and go on with, as bits; what is read of each.
+    """Events: the levels that they may begin or continue, as bits, and the columns to read.
 
-    `compared` has a row for what is compared, if anything is, and `keys` one for each number of a
-    key, of which `digits` make codes: forms and addresses, in which the first event is at a row, as
-    in the times and in `ties`, which are the ranks of order keys, or nothing where each event has
-    its own. The first event has a position and a tie.
+    `compared` has a row for the compared column, if there is one. `keys` has a row for each number
+    of a key, and `digits` make codes of these. A row is a form and an address. The first event has
+    a `row` in these columns, in `times` and in `ties`, and has a `position` and a `tie`. `ties` are
+    ranks of order keys, or empty if each event has its own order key.
     """
 
     begins: Bytes
@@ -99,13 +98,13 @@ def read_columns(
 
 @inlined
 def read_codes(stream: LineStream, begin: int, count: int, width: int, room: OutInts) -> None:
-    """Decode the keys of a piece: where what is known of each stands, so many numbers wide."""
+    """Decode the keys of a piece as places of their fields, which are `width` numbers each."""
     for place in range(count):
         room[CODE + place] = 0
     for column in range(stream.keys.shape[0]):
         form, address = stream.keys[column, FORM], stream.keys[column, ADDRESS]
         least, shift = stream.digits[column, 0], stream.digits[column, 2]
-        # What the window measures is read behind this, and may be written over.
+        # The measures of the window are read later, so this may overwrite their array.
         copy_numbers(address + ((stream.row + begin) << (form >> 1)), form, count, room, MEASURE)
         for place in range(count):
             room[CODE + place] |= (room[MEASURE + place] - least) << shift
@@ -117,7 +116,7 @@ def read_codes(stream: LineStream, begin: int, count: int, width: int, room: Out
 def read_values(
     rules: LineRules, stream: LineStream, begin: int, count: int, room: OutInts
 ) -> None:
-    """Decode what is compared of a piece, as integers of which the greater one passes."""
+    """Decode the compared values of a piece, as integers of which the greater one passes."""
     if rules.accepted == 0:
         for place in range(count):
             room[VALUE + place] = 0
@@ -134,7 +133,7 @@ def read_values(
 
 @inlined
 def unread(rules: LineRules, lines: Lines, begin: int, count: int, room: OutInts) -> None:
-    """Take back the ranks of events of a piece that are read once more."""
+    """Take back the ranks of the events of a piece that will be read again."""
     if rules.ranked:
         for place in range(begin, count):
             lines.keys[room[CODE + place] + store.RANK] -= 1
@@ -142,7 +141,7 @@ def unread(rules: LineRules, lines: Lines, begin: int, count: int, room: OutInts
 
 @inlined
 def next_read(lines: Lines, room: OutInts, place: int, count: int, measures: int) -> int:
-    """Find the next event of a piece that may change a line, or the end; count others as seen."""
+    """Find the next event of a piece that may change a line, or the end; count steps of others."""
     keys, steps = lines.keys, 0
     while place < count:
         what, key = room[WHAT + place], room[CODE + place]
@@ -158,9 +157,9 @@ def next_read(lines: Lines, room: OutInts, place: int, count: int, measures: int
 
 @inlined
 def fetch_lines(lines: Lines, codes: Ints, first: int, count: int, scale: int) -> None:
-    """Fetch what the next events read of their keys, of which there are so many that it is far off.
+    """Prefetch the lines and keys of the next events, if there are too many keys for the cache.
 
-    Each pass waits for nothing that it asks for: the next one has it near.
+    No pass waits for its own prefetches: the next pass reads them.
     """
     cells, keys = lines.cells, lines.keys
     if keys.shape[0] < MANY * store.KEY_FIELDS:
@@ -193,7 +192,7 @@ def apply_column(
     rules: LineRules, stream: LineStream, lines: Lines, output: LineMatches, room: OutInts, i: int,
     at: int, measure: int, is_alike: bool,
 ) -> None:  # fmt: skip
-    """Apply an event of columns to the lines of its key: alike if they are simple, and none tie."""
+    """Apply an event of columns to the lines of its key; `is_alike` if simple and without ties."""
     key, value, place = room[CODE + at], room[VALUE + at], stream.position + i
     begins, takes = int(stream.begins[i]), int(stream.takes[i])
     is_within = measure <= lines.keys[key + store.UNTIL] and begins & 1 == 0
@@ -212,7 +211,7 @@ def fused_lines(
     rules: LineRules, stream: LineStream, lines: Lines, output: LineMatches, room: OutInts,
     behind: int,
 ) -> int:  # fmt: skip
-    """Apply events of columns, on from where it stopped, and write the matches they complete."""
+    """Apply events of columns from where the last call stopped; write the completed matches."""
     last, counts, first = rules.levels - 1, lines.counts, lines.counts[store.EVENT]
     measures = RANKS if rules.measure == BY_RANK else MEASURE
     is_alike = is_simple(rules) and stream.ties.shape[0] == 0
@@ -242,7 +241,7 @@ def fused_lines(
 
 @inlined
 def value_of(rules: LineRules, conditions: LineConditions, i: int) -> int:
-    """Return what is compared of an event, as an integer of which the greater one passes."""
+    """Return the compared value of an event, as an integer of which the greater one passes."""
     if conditions.values.shape[0] == 0:
         return 0
     value = conditions.values[i]
@@ -255,7 +254,7 @@ def next_incoming(
     rules: LineRules, conditions: LineConditions, incoming: Incoming, lines: Lines, i: int,
     behind: int,
 ) -> int:  # fmt: skip
-    """Find the next event of a block that may change a line, or the end; count others as seen."""
+    """Find the next event of a block that may change a line, or the end; count steps of others."""
     keys, steps, is_known = lines.keys, 0, conditions.values.shape[0] > 0
     while i < behind:
         if incoming.takes[i] and incoming.keys[i] >= 0:
@@ -279,7 +278,7 @@ def advance_lines(
     rules: LineRules, incoming: Incoming, conditions: LineConditions, lines: Lines,
     output: LineMatches, behind: int,
 ) -> int:  # fmt: skip
-    """Apply events of a block, on from where it stopped, and write the matches they complete."""
+    """Apply events of a block from where the last call stopped; write the completed matches."""
     last, counts = rules.levels - 1, lines.counts
     first = counts[store.EVENT]
     while first < behind:
@@ -309,7 +308,7 @@ def advance_lines(
 
 @kernel
 def end_overlapping_lines(lines: Lines, taken: OutInts, numbers: OutInts, lasts: OutInts) -> None:
-    """End the lines of keys that overlap the match that was taken last; by key what it ends at."""
+    """End the lines that overlap the last taken match of their key; `lasts` are its last events."""
     cells, keys = lines.cells, lines.keys
     for i in range(numbers.shape[0]):
         key, order = numbers[i] * store.KEY_FIELDS, taken[numbers[i]]
@@ -328,14 +327,14 @@ def end_overlapping_lines(lines: Lines, taken: OutInts, numbers: OutInts, lasts:
 
 @inlined
 def is_over(rules: LineRules, lines: Lines, line: int, bound: int, spot: int) -> bool:
-    """Whether a window or contiguity has ended a line."""
+    """Whether the window or contiguity has ended a line."""
     is_left = rules.strategy == STRICT and lines.cells[line + store.SPOT] + 1 < spot
     return bool(lines.cells[line + store.START] < bound or is_left)
 
 
 @kernel
 def keep_entries(rules: LineRules, lines: Lines, bound: int, spot: int) -> None:
-    """Drop the lines that are over, and leave the entries of all others in the ring."""
+    """Drop the ended lines, and leave the entries of all others in the ring."""
     order, counts = lines.order, lines.counts
     mask, kept = order.shape[0] // 2 - 1, counts[store.OLDEST]
     for number in range(counts[store.OLDEST], counts[store.BEHIND]):
@@ -353,7 +352,7 @@ def keep_entries(rules: LineRules, lines: Lines, bound: int, spot: int) -> None:
 
 @inlined
 def fetch_entries(lines: Lines, first: int, behind: int) -> None:
-    """Fetch the lines of entries, and their keys, of which there are so many that it is far off."""
+    """Prefetch the lines of entries and their keys, if there are too many keys for the cache."""
     order, mask = lines.order, lines.order.shape[0] // 2 - 1
     if lines.keys.shape[0] < MANY * store.KEY_FIELDS:
         return
@@ -372,7 +371,7 @@ def fetch_entries(lines: Lines, first: int, behind: int) -> None:
 
 @kernel
 def expire_lines(rules: LineRules, lines: Lines, bound: int, spot: int) -> int:
-    """Drop the oldest lines as far as they are over; return the first event still needed."""
+    """Drop the oldest lines while these are ended; return the first event still needed."""
     order, counts = lines.order, lines.counts
     mask, fetched = order.shape[0] // 2 - 1, counts[store.OLDEST]
     while counts[store.OLDEST] < counts[store.BEHIND]:

@@ -3,15 +3,16 @@
     lines   ‖ … ‖ 16: … SIZE 3, … KEY 40 ‖ 24: … ‖     homes   ‖ … ‖ 16: a40 a43 a47 · · … ‖ 24: … ‖
 
 The first eight events of a line have a home beside it, at the same index. All events of a longer
-one are in a heap as well, in an extent that begins AT.
-A line is the index of the first of its numbers, and a key that of the first of its own. An extent
-of the heap has room for 16 events, or twice as many, and so on; the free ones of each size are a
-list.
-What conditions read of a line is a node (see `run_nodes`), in the row `line >> NODE_SHIFT`.
+line are also in a heap, in an extent that begins AT. A line is the index of the first of its
+numbers, and a key is the index of the first of its fields. An extent of the heap has room for 16
+events, or twice as many, and so on. The free extents of each size are a list.
 
-Lines are in a ring in the order in which they began, so that those that a window has ended are
-found without a look at each key. An entry is the line and its first event; it is over where the
-line has another one, or none. Rows before the first line are zeros.
+The node of a line (see `run_nodes`), in the row `line >> NODE_SHIFT`, has the values that
+conditions read.
+
+Lines are in a ring in the order in which they began. So the lines that a window has ended are found
+without a search of all keys. An entry is a line and its first event. It is over if the line has
+another first event, or none. Rows before the first line are zeros.
 """
 
 from __future__ import annotations
@@ -25,53 +26,52 @@ from sase.engine.kernels.jit.signatures import Ints, OutIntRows, OutInts
 from sase.engine.kernels.kleene.run_nodes import DONE, FULL, Machine
 from sase.engine.kernels.sentinels import LATEST, NOTHING
 
-# A line: the next of its key, the measure of its first event, how many events it has (one that is
-# free has none), the tie and the spot of the last one, what a further event of the series is
-# compared with, where in the heap its events begin if they are there, and its key.
+# The fields of a line: the next line of its key; the measure of its first event; its number of
+# events (0 if it is free); the tie and the spot of its last event; the value to compare with a
+# further event of the series; the start of its events in the heap, if they are there; its key.
 NEXT, START, SIZE, TIE, SPOT, MET, AT, KEY = range(8)
 FIELDS, NODE_SHIFT = 8, 3
-# The node that has an event on trial, and the first line: the nodes before it are no lines.
+# The node that binds an event on trial, and the first line: the nodes before it are no lines.
 TRIAL, FIRST_LINE = 1, 2 * FIELDS
-# What is known of a key: its first line, how many it has and how many events it had; the least
-# value that any of them may accept, which is LATEST only where there is none; the last measure
-# within all their windows, how many of them have no event of the series yet, and the tie of the
-# last event of the last match, where matches must not overlap.
+# The fields of a key: its first line, the number of its lines, and the number of its events so far;
+# the least value that any of its lines may accept, which is LATEST only if there is no line; the
+# last measure within all their windows; the number of lines without an event of the series; the tie
+# of the last event of the last match, if matches must not overlap.
 HEAD, COUNT, RANK, BAR, UNTIL, OUTSIDE, TAKEN = range(7)
 KEY_FIELDS = 8
-# What is counted: the event to go on with, where the lines used end, how many are free, words
-# of the heap used, the events of all lines, and from MADE to SPLIT what an evaluation counts; not
-# saved are the oldest entry of the ring, the one after the youngest, and the events of lines that
-# have no more room beside them.
+# The counters: the next event; the end of the used lines; free lines; used words of the heap; the
+# events of all lines; from MADE to SPLIT the counters of an evaluation. The rest is not saved: the
+# oldest entry of the ring, the place after the youngest entry, and the events of lines with no more
+# room beside them.
 EVENT, USED, FREE, TOP, HELD, MADE, LIVE, MOST_LIVE, EXPIRED, STEPS, INITIATED, SPLIT = range(12)
 OLDEST, BEHIND, LONG = 12, 13, 14
 SAVED, COUNTS = 12, 15
-# The events that a line has room for beside it; the room of the smallest extent of the heap, and
-# how many sizes there are.
+# The room for events beside a line; the room of the smallest extent of the heap, and the number of
+# sizes.
 HOME, SMALLEST, SIZES = FIELDS, BLOCK, 48
-# The words behind homes and extents: what is copied in blocks is read beyond the last event.
+# The words after homes and extents: copies in blocks read beyond the last event.
 SLACK = BLOCK
-# What there is no room for, besides results.
+# The reasons why a kernel stops for lack of room, except for results.
 NO_LINE, NO_EXTENT, NO_ENTRY = 3, 4, 5
-# So many lines that are taken later are fetched before.
+# Lines that will be reused are prefetched this number before.
 FETCHED = 16
-# The entries that the ring has room for at first.
+# The initial number of entries of the ring.
 FEWEST_ENTRIES = 1 << 9
-# What conditions ask of that which lines have bound: nothing, plain comparisons, programs as well.
+# The conditions on bound events: none, plain comparisons, or programs as well.
 NO_QUESTION, COMPARISONS, PROGRAMS = range(3)
-# The orders that are accepted, as bits: less, equal, more.
+# The accepted orders, as bits: less, equal, more.
 BELOW, NOT_ABOVE, ABOVE, NOT_BELOW = 0b001, 0b011, 0b100, 0b110
 
 
 class LineRules(NamedTuple):
     """The plan: strategy, window, levels, and the comparison for a further event of the series.
 
-    The window spans `span` of a measure; `ranked` says whether events are ranked in partitions.
-    `series` is its level, or the number of levels if there is none, with the least and the most
-    events. A further event of it is accepted in some orders to another one, as bits, or 0 if that
-    is not asked: to the one before it, if what is met is renewed, or to the first one. What is
-    compared is of a `kind`; it is `turned` where the lesser one is more. Events of levels before
-    `listed` are single in results, and the last one too unless the list is `whole`. `apart` says
-    which matches of a key are wanted of those that overlap.
+    The window spans `span` of a measure. If `ranked`, events are ranked in partitions. `series` is
+    its level, or the number of levels if there is none; `least` and `most` limit its events.
+    `accepted` has the orders, as bits, in which a further event of the series may compare with
+    another event, or 0 without a comparison. The other event is the one before it if `renews`, else
+    the first one. The values are of a `kind`; they are `turned` if the lesser value passes. `apart`
+    is the choice among the overlapping matches of a key.
     """
 
     strategy: int
@@ -86,17 +86,15 @@ class LineRules(NamedTuple):
     renews: int
     kind: int
     turned: int
-    listed: int
-    whole: int
     apart: int
 
 
 class LineConditions(NamedTuple):
-    """What more there is to ask of an event, and the nodes of lines, which that reads.
+    """The other conditions on an event, and the nodes of lines, which these read.
 
-    `gate` is the row of the comparison for a further event of the series, or `NOTHING`, and
-    `values` what it compares of the events of a block, or empty where they are of several kinds.
-    Where nothing `asks` what lines have bound their nodes are not kept up.
+    `gate` is the row of the comparison for a further event of the series, or `NOTHING`. `values`
+    are its values for the events of a block, or empty if they are of several kinds. Nodes are only
+    updated if a condition `asks` for bound events.
     """
 
     machine: Machine
@@ -121,9 +119,9 @@ class LineEvent(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Lines and their first events, what is known of keys, the heap, the ring, and the counts.
+    """Lines and their first events, the fields of keys, the heap, the ring, and the counters.
 
-    `spare` are the lines that are free, the next one last.
+    `spare` are the free lines, the next one last.
     """
 
     cells: OutInts
@@ -137,9 +135,10 @@ class Lines(NamedTuple):
 
 
 class LineMatches(NamedTuple):
-    """Matches: the event of each level that binds one, and the others one after the other.
+    """Matches: the event of each level that binds one, and the other events one after the other.
 
-    `ends` is where those of each match end, `sizes` how many matches there are and how many events.
+    `ends` is where the other events of each match end. `sizes` are the numbers of matches and of
+    other events.
     """
 
     singles: OutIntRows
@@ -150,7 +149,7 @@ class LineMatches(NamedTuple):
 
 @linked
 def allocate(lines: Lines, room: int) -> int:
-    """Take an extent of the heap, which has room for certain."""
+    """Take an extent of the heap, which must have room."""
     size = size_class(room)
     extent = lines.free[size]
     if extent == NOTHING:
@@ -163,7 +162,7 @@ def allocate(lines: Lines, room: int) -> int:
 
 @inlined
 def size_class(room: int) -> int:
-    """Return which of the sizes of extents a room is."""
+    """Return the number of the extent size for a room."""
     size, least = 0, SMALLEST
     while least < room:
         least, size = 2 * least, size + 1
@@ -172,20 +171,20 @@ def size_class(room: int) -> int:
 
 @inlined
 def release(lines: Lines, extent: int, events: int) -> None:
-    """Give an extent of the heap back, which has as little room as so many events take."""
+    """Free an extent of the heap, which has the least room for a number of events."""
     size = size_class(events)
     lines.heap[extent], lines.free[size] = lines.free[size], extent
 
 
 @inlined
 def is_full(size: int) -> bool:
-    """Whether there is no more room where so many events are."""
+    """Whether the room for a number of events is full."""
     return size >= HOME and size & (size - 1) == 0
 
 
 @inlined
 def append(lines: Lines, line: int, event: int) -> None:
-    """Append an event to those of a line."""
+    """Append an event to the events of a line."""
     cells = lines.cells
     size = cells[line + SIZE]
     if is_full(size):
@@ -208,7 +207,7 @@ def append(lines: Lines, line: int, event: int) -> None:
 
 @inlined
 def new_line(lines: Lines, key: int, measure: int, event: int) -> int:
-    """Make a line that begins with an event, which it does not have yet, and is in no list yet."""
+    """Make a line that begins with an event; it has no event yet, and is in no list yet."""
     counts, cells = lines.counts, lines.cells
     if counts[FREE] == 0:
         line = counts[USED]
@@ -247,7 +246,7 @@ def drop(lines: Lines, key: int, line: int) -> None:
 
 @inlined
 def link(lines: Lines, key: int, ahead: int, line: int) -> None:
-    """Have a line come behind another one in the list of its key, or first."""
+    """Put a line after another one in the list of its key, or first."""
     if ahead == NOTHING:
         lines.keys[key + HEAD] = line
     else:
@@ -256,7 +255,7 @@ def link(lines: Lines, key: int, ahead: int, line: int) -> None:
 
 @inlined
 def is_alive(lines: Lines, line: int, event: int) -> bool:
-    """Whether a line begins with an event: no other line does."""
+    """Whether a line begins with an event; no other line does."""
     return bool(lines.cells[line + SIZE] and lines.homes[line] == event)
 
 
@@ -273,7 +272,7 @@ def remove(lines: Lines, line: int) -> None:
 
 @inlined
 def end_lines(lines: Lines, event: LineEvent, new: int) -> None:
-    """End the lines of a key, and a `new` one: its next match begins behind the event."""
+    """End the lines of a key, and a `new` line; the next match begins after the event."""
     keys, key = lines.keys, event.key
     if new != NOTHING:
         drop(lines, key, new)
@@ -291,7 +290,7 @@ def end_lines(lines: Lines, event: LineEvent, new: int) -> None:
 
 @inlined
 def event_of(lines: Lines, line: int, place: int, size: int) -> int:
-    """Return one of so many events of a line."""
+    """Return one of the `size` events of a line."""
     if size <= HOME:
         return int(lines.homes[line + place])
     return int(lines.heap[lines.cells[line + AT] + place])
@@ -299,10 +298,10 @@ def event_of(lines: Lines, line: int, place: int, size: int) -> int:
 
 @inlined
 def write_line(rules: LineRules, lines: Lines, output: LineMatches, line: int, last: int) -> None:
-    """Write a match: the events of a line, and `last` unless that is `NOTHING`."""
+    """Write a match: the events of a line, and `last` unless it is `NOTHING`."""
     sizes, size = output.sizes, lines.cells[line + SIZE]
     count, to = sizes[0], sizes[1]
-    single = min(rules.listed, size)
+    single = min(rules.series, size)
     for level in range(single):
         output.singles[level, count] = event_of(lines, line, level, size)
     if size <= HOME:
@@ -312,9 +311,6 @@ def write_line(rules: LineRules, lines: Lines, output: LineMatches, line: int, l
     to += size - single
     if last != NOTHING:
         output.singles[rules.levels - 1, count] = last
-        if rules.whole:
-            output.events[to] = last
-            to += 1
     sizes[0], sizes[1] = count + 1, to
     output.ends[count] = to
 
@@ -324,26 +320,26 @@ def write_line(rules: LineRules, lines: Lines, output: LineMatches, line: int, l
 
 @inlined
 def free_words(lines: Lines) -> int:
-    """Count the words of the heap never used; what is copied in blocks is read beyond the last."""
+    """Count the unused words of the heap, without those that copies in blocks may read."""
     return int(lines.heap.shape[0] - lines.counts[TOP] - BLOCK)
 
 
 @inlined
 def free_events(output: LineMatches) -> int:
-    """Count the events there is room for; what is copied in blocks is written beyond them."""
+    """Count the places for events, without those that copies in blocks write beyond the end."""
     return int(output.events.shape[0] - output.sizes[1] - BLOCK)
 
 
 @inlined
 def lacks_line(lines: Lines, begins: int) -> bool:
-    """Whether an event may begin a line for which there is no room."""
+    """Whether an event may begin a line, and there is no room for a line."""
     is_full = lines.counts[FREE] == 0 and lines.counts[USED] == lines.cells.shape[0]
     return bool(begins & 1 and is_full)
 
 
 @inlined
 def lacks_entry(lines: Lines, begins: int) -> bool:
-    """Whether an event may begin a line for which the ring has no room."""
+    """Whether an event may begin a line, and there is no room in the ring."""
     counts = lines.counts
     is_full = counts[BEHIND] - counts[OLDEST] == lines.order.shape[0] // 2
     return bool(begins & 1 and is_full)
@@ -351,7 +347,7 @@ def lacks_entry(lines: Lines, begins: int) -> bool:
 
 @inlined
 def has_room(lines: Lines, output: LineMatches, begins: int, writes: int) -> bool:
-    """Whether there is room for all that an event may need if all lines are of its key."""
+    """Whether there is room for an event even if all lines are of its key."""
     held, live = lines.counts[HELD], lines.counts[LIVE]
     if free_words(lines) < 2 * lines.counts[LONG] or lacks_line(lines, begins):
         return False
@@ -365,7 +361,7 @@ def has_room(lines: Lines, output: LineMatches, begins: int, writes: int) -> boo
 
 @linked
 def lacks(lines: Lines, output: LineMatches, key: int, begins: int, writes: int) -> int:
-    """Return what there is no room for that the lines of a key may need by an event, or `DONE`."""
+    """Return the room that the lines of a key miss for an event, or `DONE`."""
     if lacks_line(lines, begins):
         return NO_LINE
     if lacks_entry(lines, begins):

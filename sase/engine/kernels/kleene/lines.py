@@ -1,16 +1,16 @@
 """(NFAb) Runs that never fork: an event makes one run of a run, or none (SASE+, 4 and 5).
 
-That is so where runs ignore no event that they can bind, and only the last component can follow a
-series. Lines of a key are in the order of results: what an event has changed comes before what it
-has not. With each key stands what tells most of its events that they change nothing: the bar, which
-is the least value that any of its lines may accept, and the end of their first window.
+This holds if runs ignore no event that they can bind, and only the last component can follow a
+series. The lines of a key are in the order of results: lines that an event has changed come before
+the others. Two fields of a key show for most events that they change nothing: the bar, which is the
+least value that any of its lines may accept, and the end of their first window.
 
-Without `conditions` nothing is asked of an event but its levels and one comparison with the event
-before it in its series, or the first one; what is compared are integers of which the greater one
-passes. Their tags are not looked at, and no node is bound: a way of its own for speed.
+Without `conditions`, an event is only checked by its levels and by one comparison, with the event
+before it in its series or with the first one. The compared values are integers of which the greater
+one passes. Their tags are not read, and no node is bound: this is a separate path for speed.
 """
 
-# long because: a step, and all that it asks of an event and a line, are read together
+# long because: a step, and all its checks of an event and a line, are read together
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ from sase.engine.kernels.kleene.line_store import (
     new_line,
     write_line,
 )
+from sase.engine.kernels.kleene.predicates import (
+    bind,
+    comparisons_hold,
+    known_side,
+    programs_hold,
+)
 from sase.engine.kernels.kleene.run_nodes import (
     ALL,
     BEGIN,
@@ -45,16 +51,9 @@ from sase.engine.kernels.kleene.run_nodes import (
     TAKE,
     Machine,
 )
-from sase.engine.kernels.kleene.transitions import (
-    bind,
-    comparisons_hold,
-    known_side,
-    programs_hold,
-)
-from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
-from sase.engine.kernels.window import window_end
+from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING, window_end
 
-# What becomes of a line.
+# The effect of an event on a line.
 STAYS, MOVES, OVER = range(3)
 
 
@@ -69,25 +68,25 @@ def is_last(rules: LineRules) -> bool:
 
 @inlined
 def level_of(rules: LineRules, size: int) -> int:
-    """Return the level that a line of so many events is at."""
+    """Return the level of a line with a number of events."""
     return min(size - 1, rules.series)
 
 
 @inlined
 def may_end(rules: LineRules, size: int) -> bool:
-    """Whether a line of so many events may leave the level that it is at."""
+    """Whether a line with a number of events may leave its level."""
     return size <= rules.series or size - rules.series >= rules.least
 
 
 @inlined
 def may_take(rules: LineRules, size: int) -> bool:
-    """Whether a line of so many events, in its series, may have one more."""
+    """Whether a line with a number of events, in its series, may have one more."""
     return rules.most < 0 or size - rules.series < rules.most
 
 
 @inlined
 def may_grow(rules: LineRules, size: int) -> bool:
-    """Whether a line of so many events may have more."""
+    """Whether a line with a number of events may have more."""
     if size > rules.series and is_last(rules):
         return may_take(rules, size)
     return size < rules.levels or size > rules.series
@@ -100,7 +99,7 @@ def may_grow(rules: LineRules, size: int) -> bool:
 def programs_hold_on_trial(
     machine: Machine, nodes: OutIntRows, node: int, level: int, moment: int, event: int
 ) -> bool:
-    """Whether the conditions hold that need to see an event bound after a node."""
+    """Whether the conditions hold that read an event bound after a node."""
     bind(machine, nodes, store.TRIAL, node, level, event)
     return programs_hold(machine, nodes, MOMENTS * level + moment, store.TRIAL, NO_EVENT)
 
@@ -130,7 +129,7 @@ def may_leave(conditions: LineConditions | None, node: int, level: int) -> bool:
 
 @inlined
 def is_accepted(rules: LineRules, value: int, other: int) -> bool:
-    """Whether a further event of the series may come, as it compares with another one."""
+    """Whether a further event of the series is accepted, by its comparison with another event."""
     if value > other:
         return rules.accepted == 0 or rules.accepted & store.ABOVE != 0
     side = int(value == other)
@@ -156,7 +155,7 @@ def may_bind_at(
 def may_complete(
     rules: LineRules, conditions: LineConditions | None, lines: Lines, event: LineEvent, line: int
 ) -> bool:
-    """Whether a line is a match with an event of the last level, which binds no more; count it."""
+    """Whether a line is a match with an event as its last one, which is counted as a run."""
     last = rules.levels - 1
     if conditions is not None and not accept(
         conditions, line >> store.NODE_SHIFT, last, BEGIN, event.number
@@ -172,15 +171,15 @@ def may_complete(
 @inlined
 def sortable(bits: int) -> int:
     """Return the bits of a float as an integer in the same order."""
-    bits = 0 if bits == EARLIEST else bits  # which is -0.0
+    bits = 0 if bits == EARLIEST else bits  # the bits of -0.0
     return bits ^ ((bits >> 63) & LATEST)
 
 
 @inlined
 def bind_node(rules: LineRules, conditions: LineConditions, lines: Lines, line: int) -> None:
-    """Bind the last event of a line in its node; note what the next one of its series meets.
+    """Bind the last event of a line in its node; note the value for the next event of its series.
 
-    That is `EARLIEST` where it is of another kind than what is compared: then no event is skipped.
+    It is `EARLIEST` if it is of another kind than the compared values: then no event is skipped.
     """
     cells, nodes, node = lines.cells, conditions.nodes, line >> store.NODE_SHIFT
     size = cells[line + store.SIZE]
@@ -201,7 +200,7 @@ def bind_event(
     rules: LineRules, conditions: LineConditions | None, lines: Lines, output: LineMatches,
     event: LineEvent, line: int,
 ) -> bool:  # fmt: skip
-    """Bind an event, and write the match that the line may be then; whether it goes on."""
+    """Bind an event, and write the match if the line is one now; return whether it may grow."""
     cells = lines.cells
     append(lines, line, event.number)
     cells[line + store.TIE], cells[line + store.SPOT] = event.tie, event.spot
@@ -238,19 +237,19 @@ def begin_line(
 
 @inlined
 def is_ordered(rules: LineRules) -> bool:
-    """Whether a bar tells which events certainly leave all lines of a key alone."""
+    """Whether a bar shows which events certainly leave all lines of a key unchanged."""
     return rules.strategy == NEXT_MATCH and rules.accepted in (store.ABOVE, store.NOT_BELOW)
 
 
 @inlined
 def passing(rules: LineRules, other: int) -> int:
-    """Return the least value that is accepted after another one; not above either end."""
+    """Return the least value that is accepted after another one; both ends stay as they are."""
     return other + int(rules.accepted == store.ABOVE and EARLIEST < other < LATEST)
 
 
 @inlined
 def lowered(rules: LineRules, lines: Lines, line: int, bar: int) -> int:
-    """Lower the bar to the least value that may change a line, or below all."""
+    """Lower the bar to the least value that may change a line, or to the least of all."""
     if not is_ordered(rules):
         return EARLIEST
     if lines.cells[line + store.SIZE] <= rules.series:
@@ -260,7 +259,7 @@ def lowered(rules: LineRules, lines: Lines, line: int, bar: int) -> int:
 
 @inlined
 def known_bar(lines: Lines, key: int, bar: int) -> int:
-    """Return the bar of a key: below the greatest number where it has lines."""
+    """Return the bar of a key: below the greatest number if it has lines."""
     return min(bar, LATEST - int(lines.keys[key + store.COUNT] > 0))
 
 
@@ -272,9 +271,9 @@ def apply(
     rules: LineRules, conditions: LineConditions | None, lines: Lines, output: LineMatches,
     event: LineEvent, line: int,
 ) -> int:  # fmt: skip
-    """Apply an event to a line, write the match that it completes, and return what becomes of it.
+    """Apply an event to a line, write the match that it completes, and return its effect.
 
-    An event ends a series that it may also go on with, or begins another component, or goes on.
+    An event ends a series that it may also continue, or begins another component, or continues one.
     """
     cells, stays = lines.cells, rules.strategy == NEXT_MATCH
     is_behind = stays or event.spot == cells[line + store.SPOT] + 1
@@ -304,7 +303,7 @@ def apply(
 
 @inlined
 def move_forward(lines: Lines, key: int, line: int, ahead: int, changed: int) -> None:
-    """Move a line behind the last one that was changed, or to the head of its key."""
+    """Move a line behind the last changed line, or to the head of its key."""
     cells = lines.cells
     link(lines, key, ahead, cells[line + store.NEXT])
     cells[line + store.NEXT] = (
@@ -317,7 +316,7 @@ def move_forward(lines: Lines, key: int, line: int, ahead: int, changed: int) ->
 def leaves_others(
     rules: LineRules, conditions: LineConditions | None, lines: Lines, event: LineEvent
 ) -> bool:
-    """Whether an event begins a line at most, and all others of its key stay as they are."""
+    """Whether an event at most begins a line, and leaves all other lines of its key unchanged."""
     keys, key = lines.keys, event.key
     if event.begins != 1 or event.takes != 1 or rules.strategy != NEXT_MATCH or rules.apart != ALL:
         return False
@@ -332,13 +331,13 @@ def step(
 ) -> None:  # fmt: skip
     """Apply an event to each line of its key; the lines that it changes come first.
 
-    Where the first match of a key is wanted alone, it ends all of these lines.
+    If only the first match of a key is wanted, it ends all of these lines.
     """
     known = output.sizes[0]
     if rules.apart != ALL and event.tie <= lines.keys[event.key + store.TAKEN]:
         return
     cells, keys, counts, key = lines.cells, lines.keys, lines.counts, event.key
-    # Counting ends the loop sooner than the list shows its end, which keeps the processor waiting.
+    # A counted loop ends sooner than the list shows its end, for which the processor would wait.
     line, shown, bar, first = keys[key + store.HEAD], keys[key + store.COUNT], LATEST, LATEST
     new = changed = ahead = NOTHING
     outside, stays, leaves = 0, False, leaves_others(rules, conditions, lines, event)
@@ -366,7 +365,7 @@ def step(
             if what == STAYS:
                 ahead, stays = line, True
             elif not stays:
-                changed = ahead = line  # it is where it belongs
+                changed = ahead = line  # it is already in its place
             else:
                 move_forward(lines, key, line, ahead, changed)
                 changed = line
@@ -386,14 +385,14 @@ def step(
 
 @inlined
 def is_simple(rules: LineRules) -> bool:
-    """Whether lines in their series only wait for one more event of it, or for the last one."""
+    """Whether lines in their series only wait for one more event of it, or for the last event."""
     is_second_last = rules.series == rules.levels - 2 and rules.apart == ALL
     return rules.strategy == NEXT_MATCH and is_second_last and rules.most < 0
 
 
 @inlined
 def step_inside(rules: LineRules, lines: Lines, output: LineMatches, event: LineEvent) -> None:
-    """Do as `step`, a fifth faster, where all lines are in their series and no two events tie."""
+    """Do the same as `step`, a fifth faster, if all lines are in their series and no events tie."""
     cells, keys, key = lines.cells, lines.keys, event.key
     completes = (event.begins >> (rules.levels - 1)) & 1
     takes, enough = (event.takes >> rules.series) & 1, rules.series + rules.least
@@ -424,4 +423,4 @@ def step_inside(rules: LineRules, lines: Lines, output: LineMatches, event: Line
     keys[key + store.BAR] = known_bar(lines, key, bar)
     lines.counts[store.STEPS] += shown
     lines.counts[store.MADE] += ended + taken
-    lines.counts[store.SPLIT] += ended  # each goes on or stays besides
+    lines.counts[store.SPLIT] += ended  # each line also continues or stays

@@ -1,4 +1,4 @@
-"""The buffer of matches, and how one is written from its last node."""
+"""The buffer of matches, each of which is written from its last node."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sase.engine.kernels.kleene.run_nodes import DEPTH, EVENT, LENGTH, LEVEL, PR
 
 
 class MatchBuffer(NamedTuple):
-    """Matches: their events one after the other, where each ends, and the lengths by level.
+    """Matches: their events one after the other, the end of each, and the lengths by level.
 
-    `sizes` are how many matches and events there are, and how many matches were written before.
+    `sizes` are the numbers of matches and events, and the number of matches written before.
     """
 
     events: OutInts
@@ -24,7 +24,7 @@ class MatchBuffer(NamedTuple):
 
 @inlined
 def write_match(cells: OutIntRows, node: int, written: MatchBuffer) -> bool:
-    """Write the match that ends with a node, if there is room; copy what an earlier one shares."""
+    """Write the match that ends with a node, if there is room; copy the events it shares."""
     count, used, earlier = written.sizes[0], written.sizes[1], written.sizes[2]
     end, lengths = used + cells[node, DEPTH], written.lengths
     if count >= written.ends.shape[0] or end > written.events.shape[0]:
@@ -50,7 +50,7 @@ def write_match(cells: OutIntRows, node: int, written: MatchBuffer) -> bool:
 
 @inlined
 def level_reached(cells: OutIntRows, node: int, level: int, lengths: OutIntRows, count: int) -> int:
-    """Write the length of a node's level, on the way back from a higher one; return the level."""
+    """Write the length of a node's level, on the way back from a higher level; return the level."""
     reached = cells[node, LEVEL]
     if reached < level:
         for between in range(reached + 1, level):

@@ -1,8 +1,8 @@
-"""Series of events that a run has bound, as nodes that share what comes before (SASE+, 4 and 5).
+"""Series of events that a run has bound, as nodes that share earlier events (SASE+, 4 and 5).
 
-A node is an event in its place: it names the node before it, so that runs which begin alike share
-their beginning. Beside the event it holds what later conditions need to know of all up to it: the
-events that they name, lengths, and aggregates as far as they have come.
+A node is an event at its place in a run. It refers to the node before it, so runs that begin alike
+share their beginning. Beside the event, a node stores the values that later conditions read of all
+events up to it: the events that they name, lengths, and the aggregates so far.
 
     root ◄── x1 ◄── a2 ◄── a3 ◄── z5          x1 a2 a3 z5  and  x1 a2 z4
                      ▲
@@ -20,23 +20,23 @@ from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.signatures import ByteRows, IntRows, Ints, OutIntRows, OutInts
 from sase.engine.kernels.sentinels import NOTHING
 
-# The head of a node: its event, the node before, the level, which event of its component it is and
-# of all, the measure and number of the first event, its own order and place, and for runs: the
-# events that lead to it, how many nodes and runs need it, the next run of the partition, and the
-# last match that was written of what it leads to.
+# The head of a node: its event; the node before it; its level; its number in its component, and
+# among all events; the measure and the number of the first event; its own order and place. Then,
+# for runs: the group of runs with the same events; the number of nodes and runs that need the node;
+# the next run of the partition; the last match that was written with the node.
 EVENT, PREVIOUS, LEVEL, LENGTH, DEPTH, START, FIRST, TIE, SPOT, GROUP, NEEDED, NEXT, SHOWN = range(
     13
 )
 HEAD = 13
 ROOT, NO_EVENT = 0, NOTHING
 
-# What binding an event changes, and what values are made of that.
+# The changes that binding an event makes, and the values that are made of them.
 FIRST_EVENT, LAST_EVENT, COUNT, NUMBERS, SUM, LEAST, MOST, SPREAD, LACKS = range(9)
 AVERAGE, DEVIATION = 9, 10
-# From here on the aggregates that users defined, by number.
+# The aggregates that users define have numbers from here on.
 DEFINED = 11
 WORDS_OF_DEFINED = 5
-# The words of each.
+# The number of words of each change.
 WORDS = {
     FIRST_EVENT: 1, LAST_EVENT: 1, COUNT: 1, NUMBERS: 1, SUM: 5, LEAST: 2, MOST: 2, SPREAD: 3,
     LACKS: 1,
@@ -44,47 +44,51 @@ WORDS = {
 MADE_OF = {AVERAGE: SUM, DEVIATION: SPREAD}
 LOW_BITS, LOW_MASK = 32, 2**32 - 1
 
-# Where a program's rows come from: an event or value that the newest node knows; the event of the
-# node that a loop is at, or a value as of it; both of the node before; the event to be judged.
+# The sources of a program's rows: an event or a value that the newest node stores; the event of the
+# node of a loop, or a value as of this node; both of the node before; the event to be judged.
 KNOWN_EVENT, KNOWN_VALUE, EVENT_AT, VALUE_AT, EVENT_BEFORE, VALUE_BEFORE, JUDGED = range(7)
 
-# When conditions are checked: at the first event of a component, at a further one, at its end.
+# The moments of conditions: the first event of a component, a further event, its end.
 BEGIN, TAKE, FINISH = range(3)
 MOMENTS = 3
 
 
 class Pattern(NamedTuple):
-    """Of each level the least and the most events, NOTHING for any, and whether it is Kleene."""
+    """For each level the least and the most events, NOTHING for any, and whether it is Kleene."""
 
     least: Ints
     most: Ints
     kleene: Ints
 
 
-# The parts of the tables of a machine; the first row says where each begins. Of each level the
-# least and the most events, and whether it is a series; the rows of `codes` of the equivalence
-# tests that are decided event by event; where the changes of each level begin, and the changes
-# (kind, word, column, table, and the address of what they call); where the conditions of each
-# moment begin, and the conditions (where the program begins, its loops, its fills, and from PLAIN
-# on what a plain comparison accepts, or 0, the column of the new event, of the other side where
-# from, word and column, and the address of what compares them); the loops (a level, and whether its
-# first event is exempt; those over iterations have more, see `predicates`); the fills (where
-# from, which loop, word, kind, where to, and the word of the node to go back to first, if any); the
-# columns of what users defined, which have of a change the first in the place of its column, and in
-# that of its table how many; and by number the address of what makes its value.
+# The tables of a machine. The first row says where each begins:
+#
+#   - LEVELS: the least and the most events, and whether it is a series.
+#   - TESTS: the rows of `codes` of the equivalence tests that are decided event by event.
+#   - CHANGES_OF, CHANGES: where the changes of each level begin; a change has its kind, word,
+#     column and table, and the address of the function that it calls.
+#   - MOMENTS_AT, CHECKS: where the conditions of each moment begin; a condition has the start of
+#     its program, its loops and its fills. From PLAIN on it has the orders that a plain comparison
+#     accepts, or 0; the column of the new event; the source, word and column of the other side; and
+#     the address of the comparison.
+#   - LOOPS: a level, and whether its first event is exempt; see `predicates` for the other fields.
+#   - FILLS: the source, loop, word, kind and target; the word of the node to go back to, if any.
+#   - COLUMNS: the columns of users' aggregates. A change has the first of them in place of its
+#     column, and their number in place of its table.
+#   - VALUES: for each of users' aggregates, the address of the function that makes its value.
 LEVELS, TESTS, CHANGES_OF, CHANGES, MOMENTS_AT, CHECKS, LOOPS, FILLS, COLUMNS, VALUES = range(10)
 PLAIN = 5
-# In place of what a plain comparison accepts: the condition is not asked.
+# In place of the orders that a plain comparison accepts: the condition is not checked.
 NOT_ASKED = -1
 TABLE_WIDTH = 11
 
 
 class Machine(NamedTuple):
-    """Levels, what binding an event changes, the conditions, and what comparisons read.
+    """Levels, the changes that binding an event makes, the conditions, and compared columns.
 
-    Constants stand in one table, since each array costs at every call. `condition` and `aggregate`
-    are the addresses of the kernels for other conditions and changes, or 0, and `arrays` that of
-    what these read.
+    Constants are in one table, because each array costs time at every call. `condition` and
+    `aggregate` are the addresses of the kernels for other conditions and changes, or 0. `arrays` is
+    the address of the arrays that these read.
     """
 
     mask: int
@@ -98,7 +102,7 @@ class Machine(NamedTuple):
 
 
 class PredicateArrays(NamedTuple):
-    """What programs of conditions and aggregates read."""
+    """The arrays that programs of conditions and aggregates read."""
 
     mask: int
     tables: IntRows
@@ -110,20 +114,22 @@ class PredicateArrays(NamedTuple):
     cursors: OutInts
 
 
-# What a run may ignore. Of a contiguous partition either the ranks are known, or every event comes.
-# Under `earliest_maximal` it is what no move is possible with (see `runs.step`).
+# The events that a run may ignore. For contiguity in partitions, either the ranks are known, or the
+# kernel applies every event. Under `earliest_maximal` a run ignores an event with which no move is
+# possible (see `runs.step`).
 ANY, NEXT_MATCH, STRICT, RANKED, WATCHED, EARLIEST_MAXIMAL = range(6)
 
-# Why the kernel stops: at the end, because the results need more room, or the nodes.
+# The reasons why a kernel stops: it has applied all events, the results need more room, the nodes
+# need more room, or it pauses.
 DONE, FULL, CROWDED, PAUSED = range(4)
-# After so many steps of runs a kernel pauses, though nothing is full: an interrupt is heard then.
+# A kernel pauses after this number of steps of runs, so that an interrupt is noticed.
 PATIENCE = 1 << 20
 
 
 class Incoming(NamedTuple):
-    """The events of a block: the levels they may begin and be taken at as bits, and their places.
+    """The events of a block: the levels at which they may begin or be taken as bits, and places.
 
-    `keys` are partitions, `spots` what contiguity counts.
+    `keys` are partitions, `spots` are the positions that contiguity compares.
     """
 
     numbers: OutInts
@@ -135,15 +141,15 @@ class Incoming(NamedTuple):
     spots: OutInts
 
 
-# Which matches are wanted of those that overlap: all, the first that is found, or the first that
-# is taken, which is told when it is known.
+# The choice among overlapping matches: all; the first one that is found; or the first one that is
+# taken, which the evaluation learns later.
 ALL, FIRST_ALONE, FIRST_TAKEN = range(3)
 
 
 class Rules(NamedTuple):
-    """The strategy, what the window spans, whether that ends runs, and the levels to begin at.
+    """The strategy, the span of the window, whether it ends runs, and the levels of first events.
 
-    `apart` says which matches are wanted of those that overlap.
+    `apart` is the choice among overlapping matches.
     """
 
     strategy: int
@@ -154,10 +160,10 @@ class Rules(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """The nodes of all runs, and the counts of them.
+    """The nodes of all runs, and their counters.
 
-    By partition the first run, how many there are, and the order of the last event that was taken
-    where matches are to lie apart.
+    For each partition, `heads` has the first run and `counts` the number of runs. `taken` has the
+    order of the last event that was taken, if matches must not overlap.
     """
 
     rules: Rules
@@ -170,11 +176,11 @@ class Runs(NamedTuple):
 
 
 class Merging(NamedTuple):
-    """What makes runs alike, the edges of merged nodes, and by partition the last measure.
+    """The words that make runs alike, the edges of merged nodes, and the last measures.
 
-    A row of `needed` has for a level the number of columns of nodes that must be the same, and
-    these. `buckets` find nodes of an event that are alike. `frames` and `ways` are those of
-    `merged_enumeration`.
+    A row of `needed` has for a level the number of columns of nodes that must be equal, and these
+    columns. `buckets` find nodes of an event that are alike. `seen` has the last measure of each
+    partition. `frames` and `ways` are those of `merged_enumeration`.
     """
 
     needed: IntRows
@@ -187,17 +193,20 @@ class Merging(NamedTuple):
     state: OutInts
 
 
-# Of the state of runs: the event to go on with, fresh nodes and which of them is next to be
-# written; nodes ever used, the first free one, nodes free; groups; runs ever and live ones; events
-# shown to runs; runs begun, and how many more runs an event made of one.
+# The state of runs: the next event; the fresh nodes, and the next one to write; nodes ever used,
+# the first free node, and the number of free nodes; groups. Then the counters: all runs, live runs,
+# most live runs, expired runs, events applied to runs, runs begun, and further runs that an event
+# made of one run.
 AT, FRESH, LOOKED, USED, FREE, SPARE, GROUPS = range(7)
 MADE, LIVE, MOST_LIVE, EXPIRED, STEPS, INITIATED, SPLIT = range(7, 14)
 STATE = 14
-# Of a merged node its first and last edge; of an edge the node that it leads to, and the next edge.
+# A merged node has its first and its last edge. An edge has the node that it leads to, and the next
+# edge.
 HEAD_EDGE, LAST_EDGE = range(2)
 TO, AFTER = range(2)
-# Of the state of merging: edges ever used, the first free one, edges free; runs merged into others,
-# and those of them that go on; frames and ways of the enumeration, and whether it is under way.
+# The state of merging: edges ever used, the first free edge, and the number of free edges; runs
+# merged into others, and those of them that may go on; frames and ways of the enumeration, and
+# whether it is under way.
 EDGES, FREE_EDGE, SPARE_EDGES, MERGED, MERGED_ALIVE, FRAMES, WAYS, ENUMERATING = range(8)
 MERGING_STATE = 8
 
@@ -210,7 +219,7 @@ def entry(machine: Machine | PredicateArrays, table: int, row: int, column: int)
 
 @inlined
 def levels_of(machine: Machine) -> int:
-    """Return the number of levels, whose rows are the first of the tables."""
+    """Return the number of levels; their rows are the first of the tables."""
     return int(machine.tables[0, TESTS] - 1)
 
 
@@ -234,7 +243,7 @@ def is_series(machine: Machine, level: int) -> bool:
 
 @inlined
 def tests_of(machine: Machine) -> int:
-    """Return how many equivalence tests are decided event by event."""
+    """Return the number of equivalence tests that are decided event by event."""
     return int(machine.tables[0, CHANGES_OF] - machine.tables[0, TESTS])
 
 
@@ -267,7 +276,7 @@ def free_node(runs: Runs, node: int) -> None:
 
 @inlined
 def room_of(runs: Runs) -> int:
-    """How many nodes an event may make."""
+    """Return the number of nodes that an event may make."""
     cells, state = runs.cells, runs.state
     return int(min(cells.shape[0] - state[USED] + state[SPARE], runs.fresh.shape[0]))
 
@@ -327,7 +336,7 @@ def link_run(runs: Runs, key: int, node: int) -> None:
 
 @inlined
 def unlink_run(runs: Runs, key: int, ahead: int, node: int) -> None:
-    """Take a run out of those of its partition, where it is behind another one or first."""
+    """Take a run out of the list of its partition, after the run `ahead` or at the head."""
     cells = runs.cells
     if ahead == NOTHING:
         runs.heads[key] = cells[node, NEXT]
@@ -339,7 +348,7 @@ def unlink_run(runs: Runs, key: int, ahead: int, node: int) -> None:
 
 @inlined
 def remove_run(runs: Runs, merging: Merging | None, key: int, ahead: int, node: int) -> None:
-    """Remove a run from those of its partition; free what only it needed."""
+    """Remove a run from its partition; free the nodes that only it needed."""
     cells = runs.cells
     unlink_run(runs, key, ahead, node)
     cells[node, NEEDED] -= 1

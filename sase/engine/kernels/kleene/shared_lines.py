@@ -1,19 +1,19 @@
-"""(NFAb) Lines of which all that are at one level take the same events: stacks that share them.
+"""(NFAb) Lines in stacks that share events: all lines at one level take the same events.
 
-That is so where nothing is asked of several events but that they have a key in common. Then an
+This holds if conditions on several events only require that they have a key in common. Then an
 event takes all lines of its key that wait for it at once:
 
-    level 0     level 1      RIP leads to the last of the lines that an event took, and BELOW from
-    a1 ◄─┐ ┌─── b4           one to the next of them. What b4 has taken is on the stack of level 0
-    a2 ◄─┼─┘                 no longer, so a3, which comes next, is alone there.
+    level 0     level 1      RIP leads to the last of the lines that an event took. BELOW leads
+    a1 ◄─┐ ┌─── b4           from one of them to the next. The lines that b4 took have left the
+    a2 ◄─┼─┘                 stack of level 0, so a3, which comes next, is alone there.
     a3 ◄─┘
 
-In a series each event stands on the stack of its level. A line in it has all events from the one
-that it began with on, which has taken the line, or is its first one; others have no RIP.
+In a series, each event is on the stack of its level. A line in the series has all events from one
+event on: the event that took the line, or its first event. Other events of a series have no RIP.
 
-REACH is the latest first event of any line through an instance. It never grows on the way down, so
-a walk stops at the first one that lies before the window, and an instance whose own event does is
-over. Numbers of instances grow for ever, and each level has a ring of its own size.
+REACH is the latest first event of any line through an instance. It never grows on the way down. So
+a walk stops at the first REACH before the window, and an instance with its own event before the
+window is over. Numbers of instances grow without end; each level has a ring of its own size.
 """
 
 from __future__ import annotations
@@ -37,23 +37,24 @@ from sase.engine.kernels.kleene.line_scan import (
 )
 from sase.engine.kernels.kleene.line_store import NO_EXTENT, NO_LINE, LineMatches, LineRules
 from sase.engine.kernels.kleene.run_nodes import DONE, FULL
-from sase.engine.kernels.sentinels import EARLIEST, NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING, window_start
 
-# The fields of an instance, and the RIP of one that is the first event of its line.
+# The fields of an instance, and the RIP of an instance that is the first event of its line.
 EVENT, RIP, BELOW, REACH = range(4)
 FIELDS, FIRST = 4, 0
-# Counted of a level: instances ever, and dead ones; a place is a number in the bits of the mask.
+# The counters of a level: all instances, and dead ones. A place is a number in the bits of the
+# mask.
 COUNT, TAIL, MASK = range(3)
-# Where the choices of a walk stand, by level, behind what is read of a piece.
+# Where a walk stores its choices by level, after the arrays of a piece.
 CHOICE, MOST_CHOICES = READ, 8
 
 
 class LineStacks(NamedTuple):
-    """Instances by level, place and field; by key the number behind the top of each stack.
+    """Instances by level, place and field; by key the number after the top of each stack.
 
-    The last level has none. `ends` counts by level. `series` has room for the events of a series,
-    which are written from its end on. `at` are the event to go on with, and the lines begun.
+    The last level has no stack. `ends` has the counters of levels. `series` has room for the events
+    of a series, which are written from its end backwards. `at` has the next event, and the number
+    of lines begun.
     """
 
     cells: OutIntCubes
@@ -65,7 +66,7 @@ class LineStacks(NamedTuple):
 
 @inlined
 def measure_of(rules: LineRules, stream: LineStream, event: int) -> int:
-    """Return what the window measures of an event."""
+    """Return the measure of an event for the window."""
     if rules.measure == BY_TIME:
         return int(stream.times[event - stream.position + stream.row])
     return event
@@ -73,7 +74,7 @@ def measure_of(rules: LineRules, stream: LineStream, event: int) -> int:
 
 @inlined
 def evict_before(rules: LineRules, stream: LineStream, stacks: LineStacks, bound: int) -> None:
-    """Give up the instances whose event lies before a bound."""
+    """Evict the instances with an event before a bound."""
     for level in range(stacks.cells.shape[0]):
         tail, mask = stacks.ends[TAIL, level], stacks.ends[MASK, level]
         while tail < stacks.ends[COUNT, level]:
@@ -85,7 +86,7 @@ def evict_before(rules: LineRules, stream: LineStream, stacks: LineStacks, bound
 
 @inlined
 def lacks_places(stacks: LineStacks, events: int) -> bool:
-    """Whether a level has less room than so many events may need."""
+    """Whether a level has less room than a number of events may need."""
     lacks = False
     for level in range(stacks.cells.shape[0]):
         alive = stacks.ends[COUNT, level] - stacks.ends[TAIL, level]
@@ -97,11 +98,11 @@ def lacks_places(stacks: LineStacks, events: int) -> bool:
 def fetch_tops(
     stream: LineStream, stacks: LineStacks, first: int, count: int, room: OutInts
 ) -> None:
-    """Fetch the heads of the next events, what these take, and what that has taken."""
+    """Prefetch the stacks of the next events, the lines that these take, and lines taken before."""
     cells, levels, later = stacks.cells, stacks.cells.shape[0], 0
     if stacks.heads.shape[0] < MANY * levels:
         return
-    # Those that may take something are chosen without branches, which would be mispredicted.
+    # Events that may take lines are chosen without branches, which would be mispredicted.
     for place in range(count):
         prefetch(stacks.heads, room[CODE + place])
         room[WHAT + later] = place
@@ -137,7 +138,7 @@ def push_instance(
 
 @inlined
 def last_tied(stream: LineStream, stacks: LineStacks, key: int, level: int, i: int) -> int:
-    """Return the lowest instance of a stack whose event is simultaneous with one, or `NOTHING`."""
+    """Return the lowest instance of a stack that is simultaneous with an event, or `NOTHING`."""
     found = NOTHING
     if stream.ties.shape[0] > 0:
         mask, tie = stacks.ends[MASK, level], stream.ties[stream.row + i]
@@ -164,7 +165,7 @@ def waiting(stacks: LineStacks, key: int, level: int, tied: int, bound: int) -> 
 
 @inlined
 def take_waiting(stacks: LineStacks, key: int, level: int, tied: int) -> None:
-    """Take lines from the stack where they waited; those of simultaneous events stay."""
+    """Take the waiting lines from their stack; lines of simultaneous events stay."""
     if tied == NOTHING:
         stacks.heads[key + level] = 0
     else:
@@ -178,7 +179,7 @@ def take_waiting(stacks: LineStacks, key: int, level: int, tied: int) -> None:
 def write_match(
     stacks: LineStacks, output: LineMatches, room: OutInts, depth: int, event: int, size: int
 ) -> bool:
-    """Write the match of the events chosen, so many of a series, and the last, if there is room."""
+    """Write the match of the chosen events, `size` events of a series, and the last, if it fits."""
     sizes, series = output.sizes, stacks.series
     count, to = sizes[0], sizes[1]
     if count == output.ends.shape[0] or to + size + BLOCK > output.events.shape[0]:
@@ -199,7 +200,7 @@ def write_taken(
     stacks: LineStacks, output: LineMatches, room: OutInts, depth: int, rip: int, bound: int,
     event: int, size: int,
 ) -> bool:  # fmt: skip
-    """Write a match for each line of so many levels that an instance took, while there is room."""
+    """Write a match for each line of `depth` levels that an instance took, while there is room."""
     cells, level = stacks.cells, depth - 1
     if depth == 0:
         return write_match(stacks, output, room, depth, event, size)
@@ -229,7 +230,7 @@ def write_series(
     rules: LineRules, stacks: LineStacks, output: LineMatches, room: OutInts, key: int, bound: int,
     event: int,
 ) -> int:  # fmt: skip
-    """Write the matches of all lines in their series; what there is no room for, or `DONE`."""
+    """Write the matches of all lines in their series; return the missing room, or `DONE`."""
     level, size, most = rules.series, 0, stacks.series.shape[0] - BLOCK
     mask, number = stacks.ends[MASK, level], stacks.heads[key + level] - 1
     while number >= stacks.ends[TAIL, level]:
@@ -252,7 +253,7 @@ def complete(
     rules: LineRules, stream: LineStream, stacks: LineStacks, output: LineMatches, room: OutInts,
     i: int, key: int, bound: int,
 ) -> int:  # fmt: skip
-    """Write the matches that an event of the last level completes, or nothing without room."""
+    """Write the matches that an event of the last level completes, or none if there is no room."""
     matches, events, why = output.sizes[0], output.sizes[1], DONE
     level, event = rules.levels - 2, stream.position + i
     if rules.series < rules.levels:
@@ -279,7 +280,7 @@ def take_event(
     rules: LineRules, stream: LineStream, stacks: LineStacks, i: int, key: int, level: int,
     measure: int, bound: int,
 ) -> None:  # fmt: skip
-    """Have an event take all lines that wait for it, or begin one, or go on with a series."""
+    """Let an event take all lines that wait for it, begin a line, or continue a series."""
     rip, reach, event = NOTHING, EARLIEST, stream.position + i
     if (stream.begins[i] >> level) & 1:
         if level == 0:
@@ -294,7 +295,7 @@ def take_event(
     if rip == NOTHING:
         if level != rules.series:
             return
-        # It goes on with the lines of the stack.
+        # The event continues the lines of the stack.
         last = waiting(stacks, key, level, NOTHING, bound)
         if last == NOTHING:
             return
@@ -307,7 +308,7 @@ def fused_shared_lines(
     rules: LineRules, stream: LineStream, stacks: LineStacks, output: LineMatches, room: OutInts,
     behind: int,
 ) -> int:  # fmt: skip
-    """Apply events of columns, on from where it stopped, and write the matches they complete."""
+    """Apply events of columns from where the last call stopped; write the completed matches."""
     levels, first = stacks.cells.shape[0], stacks.at[0]
     while first < behind:
         count = min(PIECE, behind - first)

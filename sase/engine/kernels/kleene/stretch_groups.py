@@ -1,21 +1,22 @@
-"""(NFAb) Groups of runs by contiguity that go on alike: how they move with an event, and end.
+"""(NFAb) Groups of runs by contiguity that behave alike: how they move with an event, and end.
 
-Such a run takes every event of its key or ends, so what it has bound is told by where its levels
-begin: no event is kept but in the chain that leads from each event to the one before it of its key.
-Runs that began one event after the other and go on alike are one group, which has them all told by
-its oldest: where prices fall, each further one adds a run to the group that a rise has move on.
+Such a run takes every event of its key or ends. So its events are known from the places where its
+levels begin. No event is stored except in the chain, which leads from each event to the event
+before it of the same key. Runs that began one event after the other and behave alike are one group,
+which is described by its oldest run. For example, each event with a lower price adds a run to a
+group, and an event with a higher price moves the whole group on.
 
     key     its oldest group ◄── … ◄── its youngest     a group   two runs, of a4 and a5,
     chain   c9 ──► c8 ──► b7 ──► b6 ──► a5 ──► a4                 levels begin at ranks 4 6 8
 
-What a run may do with an event is the same for all runs at a level: a bit for each move. The first
-event of a run has to be followed by one that the run takes, and most are not, so that a key just
-knows that its last event is fresh: the first of a run which the next event makes one. Nearly always
-a key has one group at most, which moves without a branch that depends on the event; what is
-otherwise is in a list of further groups.
+The moves of a run with an event are the same for all runs at a level: one bit for each move. The
+first event of a run must be followed by an event that the run takes, and most are not. So a key
+only stores that its last event is fresh: it is the first event of a run that the next event may
+make. Nearly always a key has at most one group, which moves without a branch that depends on the
+event. Further groups are in a list.
 """
 
-# long because: it is all that is done to a group
+# long because: all operations on a group are read together
 
 from __future__ import annotations
 
@@ -29,32 +30,34 @@ from sase.engine.kernels.kleene.line_store import NO_LINE
 from sase.engine.kernels.kleene.run_nodes import DONE, FULL
 from sase.engine.kernels.sentinels import LATEST, NOTHING
 
-# Of a key: how many events it had, the rank and the row of the last one that may be in a run,
-# whether that is fresh, the youngest group beside the oldest, and what is compared of the event.
+# The fields of a key: the number of its events; the rank and the row of its last event that may be
+# in a run, and whether that is fresh; the youngest group beside the oldest one; the compared values
+# of the event.
 RANK, SEEN, ROW, FRESH, YOUNGEST, VALUES = range(6)
 KEY_FIELDS = 8
 MOST_COMPARED = KEY_FIELDS - VALUES
-# Behind it is the oldest group. Of a group: the next older one in the list, the measure of the
-# first event of its oldest run, the level, how many runs it has, and at which ranks the levels of
-# the oldest begin: the first ones, as many as are `sliding`, of each younger run one rank later.
+# The oldest group follows. The fields of a group: the next older group in the list; the measure of
+# the first event of its oldest run; its level; the number of its runs; the ranks at which the
+# levels of the oldest run begin. For each younger run, the first `sliding` of these ranks are
+# greater by one.
 NEXT, START, LEVEL, SIZE, BEGINS = range(5)
-# The first group of a list: 0 is none.
+# The place of the first group of a list: 0 means none.
 FIRST_GROUP = 16
-# What a move is: a further event of a level, or from here on the first one of it.
+# A move is a further event of a level, or from here on the first event of a level.
 BEGIN = 8
-# Where the groups used end, and the first that is free.
+# The end of the used groups, and the first free group.
 USED, FREE = range(2)
-# Groups are to be told apart before they move.
+# The reason why groups must move one by one.
 LISTED = NOTHING
 
 
 class StretchRules(NamedTuple):
     """The plan: contiguity of all events or of those of a key, window, levels, and their bounds.
 
-    A group has so many numbers, and a key as many more. `moves` are those that the pattern allows
-    at all, as bits, and those that a row of `orders` for what is compared leaves where it is less,
-    equal, or more than before. `floats` are those of which it is a float. Runs `join` where the
-    last of the `sliding` levels has any number of events.
+    A group has `width` numbers, and a key has as many more. `moves` are the moves that the pattern
+    allows, as bits. A row of `orders` has the moves that a compared value leaves if it is less,
+    equal, or more than before. `floats` are the compared columns of floats, as bits. Runs `join` if
+    the last of the `sliding` levels has any number of events.
     """
 
     is_strict: int
@@ -72,9 +75,9 @@ class StretchRules(NamedTuple):
 
 
 class Stretches(NamedTuple):
-    """Keys and groups, by row the row of the event before of the same key, and the ends of groups.
+    """Keys and groups, for each row the row before of the same key, and the ends of groups.
 
-    `state` has what an evaluation counts, and the event to go on with, as that of runs in nodes.
+    `state` has the counters of an evaluation, and the next event, as the state of runs in nodes.
     """
 
     keys: OutInts
@@ -85,9 +88,9 @@ class Stretches(NamedTuple):
 
 
 class StretchMatches(NamedTuple):
-    """Matches: the events of each level, one behind the other, and where those of each match stop.
+    """Matches: the events of each level, one after the other, and where those of each match stop.
 
-    `sizes` are how many matches there are, and how many events of each level.
+    `sizes` are the number of matches, and the number of events of each level.
     """
 
     bound: OutIntRows
@@ -96,9 +99,9 @@ class StretchMatches(NamedTuple):
 
 
 class StretchEvent(NamedTuple):
-    """An event of a key: what runs may do with it, its rank and row, and the start of a fresh run.
+    """An event of a key: the moves of runs with it, its rank and row, and the start of a fresh run.
 
-    The rows of results are as far as the shift behind.
+    The rows of results are greater by `shift`.
     """
 
     key: int
@@ -114,7 +117,7 @@ class StretchEvent(NamedTuple):
 
 @inlined
 def measure_of(rules: StretchRules, stream: LineStream, row: int, rank: int) -> int:
-    """Return what the window measures of an event."""
+    """Return the measure of an event for the window."""
     if rules.measure == BY_TIME:
         return int(stream.times[row])
     return stream.position + row - stream.row if rules.measure == BY_PLACE else rank
@@ -124,7 +127,7 @@ def measure_of(rules: StretchRules, stream: LineStream, row: int, rank: int) -> 
 def prospects(
     rules: StretchRules, groups: OutInts, group: int, moves: int, rank: int
 ) -> tuple[int, int]:
-    """Return whether the runs of a group take an event, and else whether they go on by it."""
+    """Return whether the runs of a group take an event, and else whether they move on with it."""
     level = groups[group + LEVEL]
     size = rank - groups[group + BEGINS + level]
     takes = (moves >> level) & 1 & int(size < rules.most[level])
@@ -137,10 +140,10 @@ def write_group(
     rules: StretchRules, groups: OutInts, group: int, event: StretchEvent, chain: OutInts,
     written: StretchMatches,
 ) -> None:  # fmt: skip
-    """Write the matches of a group, the youngest first, whose levels are parts of one walk back.
+    """Write the matches of a group, the youngest first; their levels are parts of one walk back.
 
-    That is written behind all matches, and copied in blocks: nearly all levels have few events, of
-    some number or other.
+    The walk is written after all matches, and copied in blocks: nearly all levels have few events,
+    and their number varies.
     """
     rows, runs, begin = written.bound[0], groups[group + SIZE], groups[group + BEGINS]
     length, row, count = event.rank + 1 - begin, event.row, written.sizes[0]
@@ -165,7 +168,7 @@ def drop_oldest(
     rules: StretchRules, stream: LineStream, keys: OutInts, key: int, chain: OutInts,
     groups: OutInts, group: int, bound: int,
 ) -> int:  # fmt: skip
-    """Drop the runs of a group that began before a bound; return how many."""
+    """Drop the runs of a group that began before a bound; return their number."""
     runs, begin = groups[group + SIZE], groups[group + BEGINS]
     if runs == 0 or groups[group + START] >= bound:
         return 0
@@ -188,13 +191,13 @@ def drop_oldest(
 
 @inlined
 def oldest_of(key: int) -> int:
-    """Return where the oldest group of a key is."""
+    """Return the place of the oldest group of a key."""
     return key + KEY_FIELDS
 
 
 @inlined
 def free_group(stretches: Stretches, key: int, ahead: int, group: int) -> int:
-    """Take a group out of the list of a key, behind another one; return the next one."""
+    """Take a group out of the list of a key, after the group `ahead`; return the next group."""
     after = stretches.cells[group + NEXT]
     if ahead == 0:
         stretches.keys[key + YOUNGEST] = after
@@ -209,7 +212,7 @@ def end_runs(
     rules: StretchRules, stream: LineStream, stretches: Stretches, key: int, bound: int,
     is_left: bool,
 ) -> int:  # fmt: skip
-    """End the runs of a key that began before a bound, or all if they are left; return how many."""
+    """End the runs of a key that began before a bound, or all if `is_left`; return their number."""
     keys, cells, chain, oldest = stretches.keys, stretches.cells, stretches.chain, oldest_of(key)
     start = measure_of(rules, stream, keys[key + ROW], keys[key + SEEN])
     ended, ahead, group = 0, 0, keys[key + YOUNGEST]
@@ -230,7 +233,7 @@ def end_runs(
 
 @inlined
 def has_output(written: StretchMatches, runs: int, length: int) -> bool:
-    """Whether there is room for a match of each of some runs, none of them longer, and a walk."""
+    """Whether there is room for matches of `runs` runs, none longer than `length`, and a walk."""
     used = 0
     for level in range(written.bound.shape[0]):
         used = max(used, written.sizes[1 + level])
@@ -240,7 +243,7 @@ def has_output(written: StretchMatches, runs: int, length: int) -> bool:
 
 @inlined
 def level_of_fresh(rules: StretchRules, moves: int) -> int:
-    """Return the level at which an event has a fresh run, or that it ends it."""
+    """Return the level of a fresh run after an event, or `NOTHING` if the event ends it."""
     takes = moves & int(rules.most[0] > 1)
     goes = (moves >> (BEGIN + 1)) & int(rules.least[0] == 1)
     return 0 if takes else 1 if goes else NOTHING
@@ -251,7 +254,7 @@ def complete(
     rules: StretchRules, groups: OutInts, group: int, event: StretchEvent, chain: OutInts,
     written: StretchMatches,
 ) -> None:  # fmt: skip
-    """Write the matches that a group is, if it is any; it ends where it may have no more events."""
+    """Write the matches of a group, if it is complete; end it if it may have no more events."""
     last = rules.levels - 1
     if groups[group + LEVEL] == last and groups[group + SIZE] > 0:
         size = event.rank - groups[group + BEGINS + last] + 1
@@ -265,17 +268,17 @@ def complete(
 def advance_oldest(
     rules: StretchRules, stretches: Stretches, event: StretchEvent, written: StretchMatches
 ) -> tuple[int, int, int, int]:
-    """Have the only group of a key move with an event, and a fresh run join it; write its matches.
+    """Move the only group of a key with an event, let a fresh run join it, and write its matches.
 
-    Return how many runs there were, how many moved, and how many are left; or why none moved: there
-    would be more than one group, or there is no room for matches.
+    Return the numbers of runs before, of runs that moved, and of runs left. Or return why none
+    moved: there would be more than one group, or there is no room for matches.
     """
     keys, group = stretches.keys, oldest_of(event.key)
     takes, goes = prospects(rules, keys, group, event.moves, event.rank)
     runs, fresh = keys[group + SIZE] * (takes | goes), level_of_fresh(rules, event.moves)
     begun = keys[event.key + FRESH] & int(fresh != NOTHING)
     level, begin = keys[group + LEVEL] + goes, keys[group + BEGINS]
-    # Bit by bit, as each of these is told by the event: a branch would be mispredicted.
+    # Bit operations, because each value depends on the event: a branch would be mispredicted.
     is_apart = (level ^ fresh) | ((begin + runs) ^ (event.rank - 1)) | (rules.join ^ 1)
     is_apart |= (1 - goes) * (level ^ (rules.sliding - 1))
     if keys[event.key + YOUNGEST] | begun * runs * int(is_apart != 0):
@@ -288,7 +291,7 @@ def advance_oldest(
     if may_end and not has_output(written, total, event.rank - begin + 1):
         return FULL, 0, 0, 0
     keys[group + START], keys[group + BEGINS] = start, begin
-    # Nothing reads the next one of the oldest group.
+    # Nothing reads NEXT of the oldest group, so it may take a rank that is not needed.
     keys[group + (BEGINS + level if goes else NEXT)] = event.rank
     keys[group + LEVEL], keys[group + SIZE] = level, total
     if may_end:
@@ -301,9 +304,9 @@ def advance_group(
     rules: StretchRules, groups: OutInts, group: int, event: StretchEvent, chain: OutInts,
     written: StretchMatches,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Have the runs of a group move with an event, or end; write its matches.
+    """Move the runs of a group with an event, or end them; write its matches.
 
-    Return how many there were, how many moved, and how many are left.
+    Return the number of runs before, of those that moved, and of those left.
     """
     takes, goes = prospects(rules, groups, group, event.moves, event.rank)
     met, level = groups[group + SIZE], groups[group + LEVEL] + goes
@@ -319,7 +322,7 @@ def advance_group(
 def lacks_room(
     rules: StretchRules, stretches: Stretches, event: StretchEvent, written: StretchMatches
 ) -> int:  # fmt: skip
-    """Return what there is no room for: a group, matches of all runs of a key; or that there is."""
+    """Return the missing room, for a group or for the matches of all runs of a key, or `DONE`."""
     keys, cells, ends, group = stretches.keys, stretches.cells, stretches.ends, oldest_of(event.key)
     if ends[FREE] == NOTHING and ends[USED] + rules.width > cells.shape[0]:
         return NO_LINE
@@ -350,7 +353,7 @@ def list_fresh(rules: StretchRules, stretches: Stretches, event: StretchEvent) -
 
 @inlined
 def join_youngest(rules: StretchRules, stretches: Stretches, key: int) -> None:
-    """Join the youngest group of a key with the next one, if alike; leave none listed alone."""
+    """Merge the youngest group of a key into the next one, if they are alike or that is empty."""
     keys, cells, youngest = stretches.keys, stretches.cells, stretches.keys[key + YOUNGEST]
     if youngest == 0:
         return
@@ -377,7 +380,7 @@ def join_youngest(rules: StretchRules, stretches: Stretches, key: int) -> None:
 def advance_listed(
     rules: StretchRules, stretches: Stretches, event: StretchEvent, written: StretchMatches
 ) -> tuple[int, int, int, int]:
-    """Have all groups of a key move with an event, the youngest first; as with its only one."""
+    """Move all groups of a key with an event, the youngest first; return the same as for one."""
     keys, cells, chain = stretches.keys, stretches.cells, stretches.chain
     why = lacks_room(rules, stretches, event, written)
     if why != DONE:

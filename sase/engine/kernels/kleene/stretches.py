@@ -1,7 +1,7 @@
-"""(NFAb) Runs by contiguity that no event forks, fused: the scan of columns in memory.
+"""(NFAb) Fused runs by contiguity that no event forks: the scan of columns in memory.
 
-Of the moves that the pattern allows comparisons of an event with the one before it of its key leave
-some. What they do to the runs of the key is in `stretch_groups`.
+Comparisons of an event with the previous event of its key leave some of the moves that the pattern
+allows. `stretch_groups` applies these moves to the runs of the key.
 """
 
 from __future__ import annotations
@@ -38,11 +38,10 @@ from sase.engine.kernels.kleene.stretch_groups import (
     oldest_of,
 )
 from sase.engine.kernels.scan.fused_scan import ADDRESS, FORM
-from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import NOTHING, window_start
 
-# What is compared is read behind the other parts of a piece. Of an event it is gone through up to
-# the most columns that there may be, as then there is no loop.
+# Compared values are read after the other arrays of a piece. The loop over the columns of an event
+# always runs to the greatest number of columns, so that the compiler can unroll it.
 COMPARED = READ
 ROOM = READ + MOST_COMPARED * PIECE
 
@@ -54,7 +53,7 @@ ROOM = READ + MOST_COMPARED * PIECE
 def read_piece(
     rules: StretchRules, stream: LineStream, keys: OutInts, begin: int, count: int, room: OutInts
 ) -> None:
-    """Decode the keys and what is compared of the events of a piece; fetch far keys."""
+    """Decode the keys and the compared values of the events of a piece; prefetch far keys."""
     width = KEY_FIELDS + rules.width
     read_codes(stream, begin, count, width, room)
     if keys.shape[0] >= MANY * width:
@@ -73,7 +72,7 @@ def read_piece(
 def moves_of(
     rules: StretchRules, stream: LineStream, keys: OutInts, key: int, room: OutInts, i: int, at: int
 ) -> int:
-    """Return what runs may do with an event, as bits, by its levels and what it compares with."""
+    """Return the moves of runs with an event, as bits, by its levels and its comparisons."""
     moves = (int(stream.takes[i]) | int(stream.begins[i]) << BEGIN) & rules.moves
     for column in range(MOST_COMPARED):
         if column < stream.compared.shape[0]:
@@ -90,7 +89,7 @@ def moves_of(
 
 @inlined
 def may_be_over(keys: OutInts, key: int, rank: int, start: int, bound: int) -> bool:
-    """Whether a gap or the window may have ended runs; each has the last event of its key."""
+    """Whether a gap or the window may have ended runs; each run has the last event of its key."""
     group = oldest_of(key)
     runs = keys[key + FRESH] | keys[group + SIZE]
     is_over = keys[key + SEEN] + 1 != rank or start < bound or keys[group + START] < bound
@@ -101,7 +100,7 @@ def may_be_over(keys: OutInts, key: int, rank: int, start: int, bound: int) -> b
 def count_stretches(
     state: OutInts, at: int, steps: int, made: int, expired: int, begun: int, live: int, most: int
 ) -> None:
-    """Count what was done up to the event to go on with."""
+    """Count the work before the next event."""
     state[nodes.AT], state[nodes.LIVE], state[nodes.MOST_LIVE] = at, live, most
     state[nodes.STEPS] += steps
     state[nodes.MADE] += made + begun
@@ -114,7 +113,7 @@ def fused_stretches(
     rules: StretchRules, stream: LineStream, stretches: Stretches, written: StretchMatches,
     room: OutInts, behind: int,
 ) -> int:  # fmt: skip
-    """Apply events of columns, on from where it stopped, and write the matches they complete."""
+    """Apply events of columns from where the last call stopped; write the completed matches."""
     keys, state, first = stretches.keys, stretches.state, stretches.state[nodes.AT]
     columns, shift = stream.compared.shape[0], stream.position - stream.row
     steps = made = expired = begun = 0
@@ -165,7 +164,7 @@ def fused_stretches(
 def expire_stretches(
     rules: StretchRules, stream: LineStream, stretches: Stretches, bound: int, row: int
 ) -> None:
-    """Remove the runs that a window has ended, or contiguity before a row."""
+    """Remove the runs that the window has ended, or that contiguity has ended before a row."""
     keys, state = stretches.keys, stretches.state
     for key in range(0, keys.shape[0], KEY_FIELDS + rules.width):
         if keys[key + FRESH] | keys[oldest_of(key) + SIZE] | keys[key + YOUNGEST]:

@@ -1,8 +1,8 @@
 """Aggregates that users define, as functions that kernels call by address.
 
-The words of one are whether it has a value, and the bits of up to four parts of its state. `step`
-and `value` of a user are compiled as they are, but for indexes, which are checked; around them go
-functions of one form, which read attributes and words, and note what raises.
+The words of an aggregate are whether it has a value, and the bits of up to four parts of its state.
+The user's `step` and `value` are compiled unchanged, except that indexes are checked. They are
+called by functions of a fixed form, which read attributes and words, and note exceptions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sase.engine.kernels.jit.compiler import linked
 from sase.engine.kernels.jit.signatures import ByteRows, IntRows, OutInts
 from sase.engine.kernels.jit.user_code import Form, called_by_address
 
-# The first of the words: no event has come, some have, or a step has raised.
+# The first word: no event has come, some events have come, or a step has raised.
 EMPTY, KNOWN, RAISED = range(3)
 STATE = 1
 
@@ -26,12 +26,12 @@ STATE = 1
 def step_form(
     words: OutInts, at: int, tables: IntRows, first: int, cells: IntRows, tags: ByteRows, place: int
 ) -> bool:
-    """Change the state by an event, whose columns stand in rows of a table; whether that raises."""
+    """Change the state by an event, with its columns in a table; return whether that raises."""
     raise NotImplementedError
 
 
 def value_form(words: OutInts, at: int) -> Value:
-    """The value of a state, or `do.LEAVES` where that raises."""
+    """Return the value of a state, or `do.LEAVES` if that raises."""
     raise NotImplementedError
 
 
@@ -39,7 +39,7 @@ step_at, value_at = called_by_address(step_form), called_by_address(value_form)
 
 
 class State(NamedTuple):
-    """The parts of a state where it starts, their kinds, and whether it is one part by itself."""
+    """The initial parts of a state, their kinds, and whether it is one part by itself."""
 
     start: tuple[Any, ...]
     kinds: Sequence[str]
@@ -47,7 +47,7 @@ class State(NamedTuple):
 
     @property
     def load(self) -> Callable[..., Any]:
-        """What reads a state from words."""
+        """The function that reads a state from words."""
         if self.is_single:
             return _LOADS[self.kinds[0]]
         found: Callable[..., Any] = _no_state
@@ -57,7 +57,7 @@ class State(NamedTuple):
 
     @property
     def store(self) -> Callable[..., Any]:
-        """What writes a state to words."""
+        """The function that writes a state to words."""
         if self.is_single:
             return _storing_one(_BITS[self.kinds[0]])
         found: Callable[..., Any] = _nothing
@@ -67,7 +67,7 @@ class State(NamedTuple):
 
 
 def step_of(step: Callable[..., Any], state: State, values: Sequence[str]) -> Form:
-    """What changes a state by a step, over attributes of some kinds."""
+    """Return the function that changes a state by a step, over attributes of some kinds."""
     load, store, gather = state.load, state.store, _no_values
     start = state.start[0] if state.is_single else state.start
     for place, kind in enumerate(values):
@@ -93,7 +93,7 @@ def step_of(step: Callable[..., Any], state: State, values: Sequence[str]) -> Fo
             found = next_state(words, at + STATE, tables, first, cells, tags, place)
             store(words, at + STATE, found)
             words[at] = KNOWN
-        except Exception:  # whatever it is, the aggregate is NULL from here on
+        except Exception:  # after any exception, the aggregate is NULL
             words[at] = RAISED
         return bool(words[at] == RAISED)
 
@@ -101,7 +101,7 @@ def step_of(step: Callable[..., Any], state: State, values: Sequence[str]) -> Fo
 
 
 def value_of(value: Callable[..., Any] | None, state: State, kind: str) -> Form:
-    """What makes the value of a state."""
+    """Return the function that makes the value of a state."""
     load, put = state.load, _PUTS[kind]
 
     @linked
@@ -112,14 +112,14 @@ def value_of(value: Callable[..., Any] | None, state: State, kind: str) -> Form:
         found = do.LEAVES
         try:
             found = made(words, at + STATE)
-        except Exception:  # whatever it is, the value is NULL
+        except Exception:  # after any exception, the value is NULL
             found = do.LEAVES
         return found
 
     return Form(evaluate, value_form)
 
 
-# ---------------------------------------------------------------- of each kind
+# ---------------------------------------------------------------- words of each kind
 
 
 @linked
@@ -178,7 +178,7 @@ _PUTS = {"integer": _put_whole, "float": _put_float, "boolean": _put_whole}
 _READS = {"integer": _read_integer, "float": _read_float, "boolean": _read_boolean}
 
 
-# ---------------------------------------------------------------- of several, one after the other
+# ---------------------------------------------------------------- several parts, in order
 
 
 @linked

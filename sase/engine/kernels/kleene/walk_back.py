@@ -1,10 +1,10 @@
 """(SASE++) Walk back from last events through their candidates to matches.
 
-A walk chooses one event after the other, the most recent first. It holds all ways in which those
-chosen may belong to the levels, in the order of results: the lower level first.
-Early conditions are decided as soon as the earliest event that they mention is chosen; the others
-are postponed until a walk is at its first event: then the match is bound from there on, as a run
-would.
+A walk chooses one event after the other, the most recent first. It keeps all ways in which the
+chosen events may belong to the levels, in the order of results: the lower level first.
+
+Early conditions are decided when the earliest event that they mention is chosen. The others are
+postponed until a walk is at its first event: then the match is bound from there on, as in a run.
 """
 
 from __future__ import annotations
@@ -13,16 +13,33 @@ from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.intrinsics import low_bit
 from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene import candidates as of
-from sase.engine.kernels.kleene.candidate_filters import (
+from sase.engine.kernels.kleene.candidates import (
+    WalkBack,
+    add_instance,
+    evicted,
+    fetch_key,
+    prune,
+)
+from sase.engine.kernels.kleene.early_filters import (
+    ENTER,
+    EXTEND,
     OF_EACH,
     PAYS_FROM,
     all_hold,
+    allowed,
     discard,
     is_dismissed,
 )
-from sase.engine.kernels.kleene.candidates import WalkBack, add_instance, evicted, prune
-from sase.engine.kernels.kleene.early_filters import ENTER, EXTEND, allowed
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
+from sase.engine.kernels.kleene.predicates import (
+    bind,
+    comparisons_hold,
+    fits,
+    is_match,
+    may_pass,
+    may_proceed,
+    programs_hold,
+)
 from sase.engine.kernels.kleene.run_nodes import (
     ALL,
     BEGIN,
@@ -40,19 +57,9 @@ from sase.engine.kernels.kleene.run_nodes import (
     Incoming,
     Machine,
 )
-from sase.engine.kernels.kleene.transitions import (
-    bind,
-    comparisons_hold,
-    fits,
-    is_match,
-    may_pass,
-    may_proceed,
-    programs_hold,
-)
-from sase.engine.kernels.sentinels import EARLIEST, NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING, window_start
 
-# Beside the reasons of runs: a match was written, and no others are wanted of its partition.
+# A further reason to stop: a match was written, and no other match of its partition is wanted.
 TAKEN = PAUSED + 1
 
 # ---------------------------------------------------------------- the walk
@@ -71,7 +78,7 @@ def instance_before(walk: WalkBack, levels: int, number: int, wanted: int) -> in
 
 @inlined
 def levels_before(walk: WalkBack, begins: int, takes: int, level: int, length: int) -> int:
-    """Return as bits the levels of which the event before the first of a way may be."""
+    """Return the levels, as bits, that the event before the first of a way may have."""
     most, found = walk.pattern.most[level], 0
     if (takes >> level) & 1 and (most < 0 or length < most):
         found = 1 << level
@@ -115,7 +122,7 @@ def begin_walk(early: Machine, walk: WalkBack, number: int) -> bool:
 
 @linked
 def push_step(walk: WalkBack, number: int, low: int) -> None:
-    """Push a step to an instance, of which the ways are those from a place on."""
+    """Push a step to an instance; its ways are those from `low` on."""
     state, levels = walk.state, walk.pattern.least.shape[0]
     cell = walk.cells[number & (walk.cells.shape[0] - 1)]
     step, wanted = walk.steps[state[of.DEPTH]], 0
@@ -131,7 +138,7 @@ def push_step(walk: WalkBack, number: int, low: int) -> None:
 
 @linked
 def try_earlier(early: Machine, walk: WalkBack, number: int, bound: int) -> None:
-    """Extend the ways of the last step by an earlier instance, and push a step of them if any."""
+    """Extend the ways of the last step by an earlier instance; push a step if there are any."""
     state, levels = walk.state, walk.pattern.least.shape[0]
     step = walk.steps[state[of.DEPTH] - 1]
     mask = walk.cells.shape[0] - 1
@@ -170,7 +177,7 @@ def try_earlier(early: Machine, walk: WalkBack, number: int, bound: int) -> None
 def are_bound(
     machine: Machine, unsafe: Machine, early: Machine, walk: WalkBack, place: int
 ) -> bool:
-    """Whether the events of a way are a match, by what is not known of all candidates."""
+    """Whether the events of a way are a match, by the conditions that are not known to be safe."""
     state, asks = walk.state, walk.bounds.asks
     state[of.BOUND_NOW] += 1
     is_due = asks & of.SAFE != 0 and state[of.BOUND_NOW] == PAYS_FROM
@@ -184,7 +191,7 @@ def are_bound(
 
 @linked
 def is_bound(machine: Machine, walk: WalkBack, place: int) -> bool:
-    """Whether the events of a way are a match, when they are bound from the first one on."""
+    """Whether the events of a way are a match, if they are bound from the first one on."""
     nodes, ways, node = walk.nodes, walk.ways, ROOT
     walk.state[of.BOUND] += 1
     while place != NOTHING:
@@ -224,7 +231,7 @@ def may_be_first(walk: WalkBack, place: int) -> bool:
 
 @linked
 def write_way(ways: OutIntRows, depth: int, place: int, written: MatchBuffer) -> bool:
-    """Write the match of a way, which goes as deep as a walk, if there is room."""
+    """Write the match of a way, which has `depth` events, if there is room."""
     count, at = written.sizes[0], written.sizes[1]
     if count >= written.ends.shape[0] or at + depth > written.events.shape[0]:
         return False
@@ -248,7 +255,7 @@ def write_way(ways: OutIntRows, depth: int, place: int, written: MatchBuffer) ->
 def continue_walk(
     machine: Machine, unsafe: Machine, early: Machine, walk: WalkBack, written: MatchBuffer
 ) -> int:
-    """Continue a walk, and write the matches that it meets; return why it stops."""
+    """Continue a walk, and write the matches that it finds; return why it stops."""
     state, cells, mask = walk.state, walk.cells, walk.cells.shape[0] - 1
     levels = walk.pattern.least.shape[0]
     last = cells[walk.steps[0, of.INSTANCE] & mask, of.MEASURE]
@@ -271,7 +278,7 @@ def continue_walk(
             state[of.WAYS] = step[of.LOW]
             state[of.DEPTH] -= 1
             continue
-        # One more way is asked of each candidate.
+        # The check of each candidate needs one more way.
         room = (step[of.HIGH] - step[of.LOW]) * levels + 1
         if (
             state[of.WAYS] + room > walk.ways.shape[0]
@@ -298,16 +305,17 @@ def advance_walks(
     taken: OutInts,
     written: MatchBuffer,
 ) -> int:
-    """Add events, on from where it stopped, and write the matches that they complete.
+    """Add events from where the last call stopped, and write the matches that they complete.
 
-    By `unsafe` what may be safe is not asked. `taken` is by partition the order of
-    the last event that was taken, where matches lie apart.
+    `unsafe` leaves out the conditions that may be safe. `taken` has for each partition the order of
+    the last event that was taken, if matches must not overlap.
     """
     state = walk.state
     while state[of.AT] < incoming.numbers.shape[0]:
         i = state[of.AT]
         key, bounds = incoming.keys[i], walk.bounds
         if state[of.DEPTH] == 0:
+            fetch_key(walk, incoming, i + of.AHEAD)
             if bounds.prunes == 1 or bounds.apart != ALL:
                 measure = incoming.measures[i] if bounds.prunes == 1 else EARLIEST
                 evicted(walk.cells, state, window_start(measure, bounds.span))
@@ -319,7 +327,7 @@ def advance_walks(
             if is_of_any and state[of.COUNT] - state[of.TAIL] >= walk.cells.shape[0]:
                 return CROWDED
             is_new = is_of_any and add_instance(walk, incoming, i)
-            # Most cannot be last: that is seen without a call.
+            # Most events cannot be last: this is checked without a call.
             may_end = is_new and may_be_last(walk, state[of.COUNT] - 1)
             if not may_end or not begin_walk(early, walk, state[of.COUNT] - 1):
                 state[of.AT] += 1

@@ -1,10 +1,4 @@
-"""Passes over the graph of all matches of a partition: reach, counts, and what is on a match.
-
-A node is a (place, slot) pair; a path from a slot that opens to one that closes is a match. Where
-neighbours are not tested, every node at a strictly earlier place is followed by every later one
-whose slot allows it, and running sums stand for the arcs. Otherwise `Links` lists the earlier
-places for each place and pair of components, ascending.
-"""
+"""Passes over the graph of all matches of a partition, and the matches of given ranks."""
 
 from __future__ import annotations
 
@@ -20,14 +14,22 @@ from sase.engine.kernels.jit.signatures import (
     Layout,
     OutIntCubes,
     OutIntRows,
+    OutInts,
 )
+
+# ---------------------------------------------------------------- passes
+
+# A node is a (place, slot) pair. A path from a slot that opens to one that closes is a match. If
+# neighbours are not tested, every node at a strictly earlier place is followed by every later one
+# with a fitting slot, and running sums replace the arcs. Otherwise `Links` lists the earlier places
+# for each place and pair of components, ascending.
 
 Places = Annotated[NDArray[np.int32], Layout("int32", 1)]
 OutByteRows = Annotated[NDArray[np.uint8], Layout("uint8", 2, writable=True)]
 
-# Sums stay below, so that a few can be added before the next check without an overflow.
+# The bound of sums, so that a few can be added before the next check without overflow.
 LIMIT = 2**61
-# No component: nothing is summed but the matches themselves.
+# No component: only the matches are counted.
 NO_LEVEL = -1
 UNREACHABLE = -1
 
@@ -35,9 +37,9 @@ UNREACHABLE = -1
 class Automaton(NamedTuple):
     """The slots, and from `bounds[s]` to `bounds[s + 1]` the sources and pairs of slot s.
 
-    An event may stand in a slot by its bit of that number, and is then one of the component
-    `levels`. Where `ties` is 1 a source is of a simultaneous event, at an earlier place; then the
-    source is an earlier slot, too.
+    An event fits a slot if it has the bit with the number in `bits`; it is then one of the
+    component in `levels`. Where `ties` is 1 a source is of a simultaneous event, at an earlier
+    place; then the source is an earlier slot, too.
     """
 
     bits: Ints
@@ -52,9 +54,9 @@ class Automaton(NamedTuple):
 
 
 class EventPlaces(NamedTuple):
-    """By place: the components it may begin and go on, and the first place not strictly earlier.
+    """By place: the components it may begin and continue, and the first place not strictly earlier.
 
-    `lowest` is the first place that a match which ends here may begin at.
+    `lowest` is the first place at which a match that ends here may begin.
     """
 
     begins: Ints
@@ -88,7 +90,7 @@ class Frames(NamedTuple):
 
 @linked
 def fits(graph: GraphArrays, place: int, slot: int) -> bool:
-    """Whether the event at a place may stand in a slot."""
+    """Whether the event at a place fits a slot."""
     bits = (
         graph.events.takes[place] if graph.automaton.further[slot] else graph.events.begins[place]
     )
@@ -99,11 +101,12 @@ def fits(graph: GraphArrays, place: int, slot: int) -> bool:
 def reach(
     graph: GraphArrays, begin: int, end: int, latest: OutIntRows, best: OutIntRows
 ) -> None:  # fmt: skip
-    """Write for each node the latest first place of a path to it, if that can lie in a window.
+    """Write for each node the latest first place of a path to it, if that can be in a window.
 
-    Of some places, after all before them. `best` has two rows by slot for running maxima, of
-    strictly earlier places and of simultaneous ones, at first `UNREACHABLE`. The slots of a place
-    go downward, so that none follows another at the same place.
+    The nodes of some places are written, after those of all places before. `best` has two rows by
+    slot for running maxima, of strictly earlier places and of simultaneous ones, at first
+    `UNREACHABLE`. The slots of a place are visited downward, so that none follows another at the
+    same place.
     """
     slots = len(graph.automaton.levels)
     for place in range(begin, end):
@@ -141,9 +144,10 @@ def tally(
 ) -> int:  # fmt: skip
     """Count the matches that end at each place, and sum `worth` over their events of a component.
 
-    Return the first frame whose numbers do not fit, or `stop`. Modulo a `modulus` below 2³¹ (0 for
-    none), as `worth` is then, all fit. `sums` holds counts and sums by slot: by place of the frame
-    where there are links, else of strictly earlier places and of simultaneous ones.
+    Return the first frame with numbers that do not fit, or `stop`. With a `modulus` below 2³¹ (0
+    for none) all numbers fit, as `worth` is then reduced, too. `sums` holds counts and sums by
+    slot: by place of the frame if there are links, else of strictly earlier places and of
+    simultaneous ones.
     """
     while frame < stop:
         if not _tally_frame(graph, frames, frame, level, worth, modulus, sums, results):
@@ -240,10 +244,11 @@ def mark(
 ) -> None:  # fmt: skip
     """Mark the nodes on matches that begin at `low` or later and end at `first` or later.
 
-    Of places from `begin` to `end`, after all behind them. Row 0 of `alive` is the place `low`.
-    `needed` is by slot the first place that is not strictly earlier than one of the nodes it leads
-    to, and the first place of the
-    simultaneous ones of those that it last led to, at first 0 and -1.
+    The nodes at places from `begin` to `end` are marked, after those of all later places. Row 0 of
+    `alive` is the place `low`. `needed` has two numbers by slot, for the marked nodes that the
+    slot's nodes may lead to. The first is the first place that is not strictly earlier than one of
+    these nodes, at first 0. The second is the first place of the last group of simultaneous ones
+    among them, at first -1.
     """
     for place in range(end - 1, begin - 1, -1):
         for slot in range(len(graph.automaton.levels)):
@@ -261,7 +266,7 @@ def mark(
 def _mark_sources(
     graph: GraphArrays, low: int, needed: OutIntRows, alive: OutByteRows, place: int, slot: int
 ) -> None:
-    """Mark the sources of a node on a match that a path from a start leads to."""
+    """Mark the sources of a node on a match, if a path from a start leads to them."""
     for at in range(graph.automaton.bounds[slot], graph.automaton.bounds[slot + 1]):
         source = graph.automaton.sources[at]
         if graph.links.bounds.shape[0] == 0:
@@ -278,3 +283,160 @@ def _mark_sources(
             if row < 0:
                 break
             alive[row, source] = 1
+
+
+# ---------------------------------------------------------------- ranks
+
+
+class Counts(NamedTuple):
+    """By place from `low` and by slot the paths to a node, and to all places before it."""
+
+    paths: OutIntRows
+    running: OutIntRows
+
+
+class RankQuery(NamedTuple):
+    """Final events, and ranks among the matches that end there."""
+
+    ends: Ints
+    ranks: Ints
+
+
+class MatchPlaces(NamedTuple):
+    """Places and slots of match n, ascending, from `bounds[n]` to `bounds[n + 1]`; its lengths."""
+
+    places: OutInts
+    slots: OutInts
+    bounds: OutInts
+    lengths: OutIntRows
+
+
+@kernel
+def count_paths(graph: GraphArrays, low: int, beyond: int, counts: Counts) -> bool:
+    """Count the paths to each node that begin at `low` or later; return whether all numbers fit."""
+    slots = len(graph.automaton.levels)
+    for slot in range(slots):
+        counts.running[0, slot] = 0
+    for place in range(low, beyond):
+        row = place - low
+        for slot in range(slots):
+            count = 0
+            if fits(graph, place, slot):
+                count = int(graph.automaton.opens[slot])
+                for at in range(graph.automaton.bounds[slot], graph.automaton.bounds[slot + 1]):
+                    count += _through(graph, low, counts, place, at)
+                    if count > LIMIT:
+                        return False
+            counts.paths[row, slot] = count
+            counts.running[row + 1, slot] = counts.running[row, slot] + count
+            if counts.running[row + 1, slot] > LIMIT:
+                return False
+    return True
+
+
+@linked
+def _through(graph: GraphArrays, low: int, counts: Counts, place: int, at: int) -> int:
+    """Count the paths to the nodes before one in its source number `at`, as far as the limit."""
+    source, count = graph.automaton.sources[at], 0
+    if graph.links.bounds.shape[0] == 0:
+        earlier = counts.running[max(graph.events.before[place] - low, 0), source]
+        if graph.automaton.ties[at]:
+            return counts.running[place - low, source] - earlier  # type: ignore[no-any-return]
+        return earlier  # type: ignore[no-any-return]
+    pair = graph.automaton.pairs[at]
+    for arc in range(
+        graph.links.bounds[pair, place + 1] - 1, graph.links.bounds[pair, place] - 1, -1
+    ):
+        if graph.links.places[arc] < low or count > LIMIT:
+            break
+        count += counts.paths[graph.links.places[arc] - low, source]
+    return count
+
+
+@kernel
+def descend(
+    graph: GraphArrays, low: int, counts: Counts, query: RankQuery, number: int, found: MatchPlaces
+) -> int:
+    """Write matches from `number` on, at its bound; return the first that does not fit."""
+    while number < len(query.ends):
+        start = found.bounds[number]
+        place, rank = query.ends[number], query.ranks[number]
+        if start + place - low + 1 > len(found.places):
+            return number
+        slot, rank = _last(graph, counts, place - low, rank)
+        stop = start
+        while True:
+            found.places[stop], found.slots[stop] = place, slot
+            found.lengths[number, graph.automaton.levels[slot]] += 1
+            stop += 1
+            if graph.automaton.opens[slot]:
+                if rank == 0:
+                    break
+                rank -= 1
+            place, slot, rank = _former(graph, low, counts, place, slot, rank)
+        _reverse(found.places, start, stop)
+        _reverse(found.slots, start, stop)
+        number += 1
+        found.bounds[number] = stop
+    return number
+
+
+@linked
+def _last(graph: GraphArrays, counts: Counts, row: int, rank: int) -> tuple[int, int]:
+    """The slot of the last event, and the rank among the paths to it."""
+    for slot in range(len(graph.automaton.levels)):
+        if graph.automaton.closes[slot]:
+            if rank < counts.paths[row, slot]:
+                return slot, rank
+            rank -= counts.paths[row, slot]
+    return -1, rank
+
+
+@linked
+def _former(
+    graph: GraphArrays, low: int, counts: Counts, place: int, slot: int, rank: int
+) -> tuple[int, int, int]:
+    """The node before a node on the path of a rank, and the rank among the paths to that."""
+    for at in range(graph.automaton.bounds[slot], graph.automaton.bounds[slot + 1]):
+        source = graph.automaton.sources[at]
+        count = _through(graph, low, counts, place, at)
+        if rank >= count:
+            rank -= count
+        elif graph.links.bounds.shape[0] == 0:
+            group = max(graph.events.before[place] - low, 0)
+            stop = group
+            if graph.automaton.ties[at]:
+                rank += counts.running[group, source]
+                stop = place - low
+            row = _row(counts.running, source, stop, rank)
+            return low + row, source, rank - counts.running[row, source]
+        else:
+            pair = graph.automaton.pairs[at]
+            for arc in range(graph.links.bounds[pair, place + 1] - 1, -1, -1):
+                former = int(graph.links.places[arc])
+                if rank < counts.paths[former - low, source]:
+                    return former, source, rank
+                rank -= counts.paths[former - low, source]
+    return -1, -1, rank
+
+
+@linked
+def _row(running: IntRows, slot: int, stop: int, rank: int) -> int:
+    """The last row before `stop` with a running count that is not above the rank."""
+    start = 0
+    while stop - start > 1:
+        middle = (start + stop) // 2
+        if running[middle, slot] <= rank:
+            start = middle
+        else:
+            stop = middle
+    return start
+
+
+@linked
+def _reverse(places: OutInts, start: int, stop: int) -> None:
+    """Reverse a part of an array."""
+    while stop - start > 1:
+        stop -= 1
+        places[start], places[stop] = places[stop], places[start]
+        start += 1

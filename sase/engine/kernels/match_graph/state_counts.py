@@ -1,8 +1,8 @@
 """Count matches through the states of an automaton, one pass for each start of a window.
 
-Of each state it is known how many choices of events lead to it, as digits to the base 2^62 with the
-least one first. An event adds to a state what leads to those before it. Simultaneous events may
-only follow one another within a set, so they lead to states of their own, which are settled with
+Each state has the number of choices of events that lead to it, as digits to the base 2^62 with the
+least one first. An event adds to a state the numbers of the states before it. Simultaneous events
+may follow one another only within a set, so they lead to separate states, which are merged after
 the last of them.
 """
 
@@ -17,22 +17,22 @@ from sase.engine.kernels.sentinels import NOTHING
 
 BITS = 62
 DIGIT = 2**BITS - 1
-# What the last digit may be before an event, which adds up at most as many counts as there are
-# arcs.
+# The bound of the last digit before an event, which adds at most as many counts as there are arcs.
 SMALL = 2**31
-# Why the kernel stops: it is through, it has worked a while, or counts need one more digit.
+# The reasons why the kernel stops: all frames are done, a pause, or counts need one more digit.
 DONE, PAUSED, WIDER = range(3)
-# Arcs that are followed between two looks at limits.
+# Arcs that are followed between two checks of limits.
 PATIENCE = 1 << 25
-# Of the state: the frame, the place in it or NOTHING before it, whether counts need another digit.
+# Fields of the state: the frame, the place in it or NOTHING before it, and whether counts need
+# another digit.
 FRAME, AT, WIDE = range(3)
 COUNTING_STATE = 3
-# Of the sums: that of the frame, and that of all frames before.
+# Rows of the sums: that of the frame, and that of all frames before.
 OWN, ALL = range(2)
 
 
 class Arcs(NamedTuple):
-    """By move, twice a level and one more for a further event, the arcs from `bounds[move]` on."""
+    """The arcs by move, from `bounds[move]` on; a move is twice the level, plus 1 if further."""
 
     bounds: Ints
     sources: Ints
@@ -41,7 +41,7 @@ class Arcs(NamedTuple):
 
 @inlined
 def add(into: OutIntRows, target: int, of: OutIntRows, source: int) -> bool:
-    """Add a count to another one; return whether that is large now."""
+    """Add a count to another one; return whether the sum is large."""
     carry, last = 0, into.shape[1] - 1
     for digit in range(last + 1):
         carry += into[target, digit] + of[source, digit]
@@ -64,7 +64,7 @@ def follow(
     arcs: Arcs, begins: int, takes: int, closes: Ints, is_end: bool,
     counts: OutIntRows, arrived: OutIntRows, sums: OutIntRows, state: OutInts,
 ) -> int:  # fmt: skip
-    """Follow the arcs of an event from all states at once; return how many there are."""
+    """Follow the arcs of an event from all states at once; return the number of arcs."""
     steps, wide = 0, False
     for is_adding in range(2):
         for further in range(2):
@@ -90,7 +90,7 @@ def follow(
 
 @linked
 def settle(plain: int, settled: Ints, counts: OutIntRows, state: OutInts) -> int:
-    """Let time go on behind simultaneous events; return how many states are looked at."""
+    """Merge the states of simultaneous events after the last one; return how many are visited."""
     for each in range(plain, settled.shape[0]):
         if not is_zero(counts, each):
             state[WIDE] |= int(add(counts, settled[each], counts, each))
@@ -103,10 +103,10 @@ def count_frames(
     events: EventPlaces, frames: Frames, alone: Arcs, tied: Arcs, settled: Ints, closes: Ints,
     counts: OutIntRows, arrived: OutIntRows, sums: OutIntRows, state: OutInts,
 ) -> int:  # fmt: skip
-    """Count the matches that end in the frames, on from where it stopped; return why it stops.
+    """Count the matches that end in the frames, from the last stop on; return why it stops.
 
-    Row 0 of `counts` is where matches begin. What is `settled` into itself stays; the others are
-    behind those, and hold what leads through simultaneous events.
+    Row 0 of `counts` is the begin of matches. A state that is `settled` into itself is permanent.
+    The states after these hold the counts of paths through simultaneous events.
     """
     plain = 0
     while plain < settled.shape[0] and settled[plain] == plain:

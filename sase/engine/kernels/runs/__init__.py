@@ -1,1 +1,1 @@
-"""The runs of an automaton, event by event: one step, compiled for what a pattern has."""
+"""Advance the runs of an automaton event by event, by a step compiled for a kind of pattern."""

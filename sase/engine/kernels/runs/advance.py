@@ -1,4 +1,4 @@
-"""Apply the events of a block to the runs that there are, and write the matches they complete."""
+"""Apply the events of a block to the runs, and write the matches that they complete."""
 
 from __future__ import annotations
 
@@ -23,15 +23,21 @@ from sase.engine.kernels.kleene.run_nodes import (
     room_of,
 )
 from sase.engine.kernels.runs.graph import Groups, Members, RunGraph
-from sase.engine.kernels.runs.leading_runs import LeadingRuns, drop_followers
-from sase.engine.kernels.runs.matches import Listed, is_shown, write_ended, write_listed
+from sase.engine.kernels.runs.matches import (
+    LeadingRuns,
+    Listed,
+    drop_followers,
+    is_shown,
+    write_ended,
+    write_listed,
+)
 from sase.engine.kernels.runs.step import HEAD, KEY, WATCHES, Ended, commit, end_run, prune, step
 from sase.engine.kernels.sentinels import NOTHING
 
 
 @inlined
 def is_met(runs: Runs, ended: Ended | None, incoming: Incoming, i: int) -> bool:
-    """Whether an event may begin or change a run; one that is under way does."""
+    """Whether an event may begin or change a run, or is already applied in part."""
     key, first = incoming.keys[i], incoming.begins[i] & runs.rules.first
     is_watched = runs.rules.strategy == WATCHED or (incoming.begins[i] | incoming.takes[i]) != 0
     is_under_way = runs.state[nodes.FRESH] > 0
@@ -50,7 +56,7 @@ def _advance(
     ended: Ended | None, leading: LeadingRuns | None, runs: Runs, incoming: Incoming, most: int,
     written: MatchBuffer, listed: Listed | None,
 ) -> int:  # fmt: skip
-    """Apply events, on from where it stopped; a run may become as many as `most` by one."""
+    """Apply events from where the last call stopped; an event makes at most `most` runs of one."""
     cells, state = runs.cells, runs.state
     until = state[nodes.STEPS] + PATIENCE
     while state[nodes.AT] < incoming.numbers.shape[0]:
@@ -107,7 +113,7 @@ advance_maximal = kernel(_advance, absent=["groups", "leading"])
 
 @inlined
 def is_ended(runs: Runs, node: int, bound: int, spot: int) -> bool:
-    """Whether a window or contiguity has ended a run, whatever comes."""
+    """Whether the window or strict contiguity has ended a run."""
     cells, rules = runs.cells, runs.rules
     is_late = rules.prunes == 1 and cells[node, nodes.START] < bound
     return bool(is_late or (rules.strategy == STRICT and cells[node, nodes.SPOT] + 1 < spot))
@@ -115,7 +121,7 @@ def is_ended(runs: Runs, node: int, bound: int, spot: int) -> bool:
 
 @inlined
 def remove_ended(runs: Runs, merging: Merging | None, bound: int, spot: int) -> int:
-    """Remove the runs that a window or contiguity has ended; return the first event of others."""
+    """Remove the runs that are ended by window or contiguity; return the first event of others."""
     cells, first = runs.cells, NOTHING
     for key in range(runs.heads.shape[0]):
         ahead, node = NOTHING, runs.heads[key]
@@ -134,7 +140,7 @@ def remove_ended(runs: Runs, merging: Merging | None, bound: int, spot: int) -> 
 
 @kernel
 def expire(runs: Runs, bound: int, spot: int) -> int:
-    """Remove the runs that are ended; return the first event still needed."""
+    """Remove the ended runs; return the first event that is still needed."""
     return remove_ended(runs, None, bound, spot)
 
 
@@ -143,7 +149,7 @@ def end_runs(
     machine: Machine, graph: RunGraph, members: Members, runs: Runs, ended: Ended, bound: int,
     spot: int, is_final: bool, written: MatchBuffer, listed: Listed,
 ) -> int:  # fmt: skip
-    """End the runs that a window or contiguity has ended, on from a key; write those that match."""
+    """End the runs that the window or contiguity has ended, from a key on; write the matches."""
     cells = runs.cells
     while ended.state[KEY] < runs.heads.shape[0]:
         key = ended.state[KEY]
@@ -164,7 +170,7 @@ def end_runs(
 
 @kernel
 def oldest_of(cells: OutIntRows, heads: OutInts, found: OutInts) -> None:
-    """The first event of any run, and the least measure of one, or `NOTHING` for both."""
+    """Write the first event of all runs and its measure into `found`, or `NOTHING` for both."""
     found[0] = found[1] = NOTHING
     for key in range(heads.shape[0]):
         node = heads[key]
@@ -174,20 +180,21 @@ def oldest_of(cells: OutIntRows, heads: OutInts, found: OutInts) -> None:
             node = cells[node, nodes.NEXT]
 
 
-# ---------------------------------------------------------------- what overlaps a match
+# ---------------------------------------------------------------- runs that overlap a match
 
 
 @inlined
 def begins_by(runs: Runs, node: int, number: int, order: int) -> bool:
-    """Whether a run begins at an event or before, or with one that is simultaneous to its last."""
+    """Whether a run begins at event `number` or before, or has no event after `order`."""
     return bool(runs.cells[node, nodes.FIRST] <= number or runs.cells[node, nodes.TIE] <= order)
 
 
 @kernel
 def end_overlapping(runs: Runs, keys: OutInts, lasts: OutInts, applied: int) -> None:
-    """End the runs of partitions that overlap the match that was taken last, and ends there.
+    """End the runs that overlap the last chosen match of their partition.
 
-    The fresh nodes are of the partition of the event that is `applied`, where it is not finished.
+    `lasts` has the last event of each of these matches. The fresh nodes belong to the partition
+    `applied`, if an event of it is applied only in part.
     """
     cells, state = runs.cells, runs.state
     for i in range(keys.shape[0]):

@@ -1,20 +1,20 @@
-"""How an event is bound in a node, and what the node then knows."""
+"""Bind an event in a node of a run, update the words of the node, and check its conditions."""
 
 from __future__ import annotations
 
 from sase.engine.kernels.jit.compiler import inlined, linked
 from sase.engine.kernels.jit.signatures import Ints, OutIntRows
 from sase.engine.kernels.kleene import run_nodes as nodes
-from sase.engine.kernels.kleene.predicates import condition_at
-from sase.engine.kernels.kleene.run_nodes import Machine, entry
-from sase.engine.kernels.kleene.transitions import (
+from sase.engine.kernels.kleene.predicates import (
     change,
     comparison_holds,
     comparisons_hold,
+    condition_at,
     note_codes,
     place_event,
     programs_hold,
 )
+from sase.engine.kernels.kleene.run_nodes import Machine, entry
 from sase.engine.kernels.runs import graph as of
 from sase.engine.kernels.runs.graph import Groups, Members, RunGraph
 from sase.engine.kernels.sentinels import NOTHING
@@ -25,7 +25,7 @@ def bind(
     machine: Machine, graph: RunGraph, groups: Groups | None, members: Members | None,
     cells: OutIntRows, node: int, before: int, state: int, event: int, is_take: bool, begins: bool,
 ) -> None:  # fmt: skip
-    """Bind an event in a node after another one; order, place and start are not set."""
+    """Bind an event in a node after another node; `TIE`, `SPOT` and `START` are not set."""
     known, new = cells[before], cells[node]
     place_event(cells, node, before, state, event)
     new[nodes.LENGTH] = known[nodes.LENGTH] + 1 if is_take else 1
@@ -48,7 +48,7 @@ def bind(
 
 @linked
 def begin_iteration(groups: Groups, cells: OutIntRows, node: int, before: int, group: int) -> None:
-    """Count an iteration, and forget what was known of the one before alone."""
+    """Count an iteration, and reset the words that belong to a single iteration."""
     at = groups.at + of.OWN_WORDS + of.WORDS_OF_GROUP * group
     cells[node, at] += 1
     cells[node, at + 1] = before
@@ -60,7 +60,7 @@ def begin_iteration(groups: Groups, cells: OutIntRows, node: int, before: int, g
 
 @inlined
 def note(machine: Machine, number: int, cells: OutIntRows, node: int, place: int) -> None:
-    """Let a new node know of its own event, and of the first one of an iteration."""
+    """Apply a change to the words of a new node; some changes exist only with groups."""
     at, words = machine.tables[0, nodes.CHANGES] + number, cells[node]
     kind, word = machine.tables[at, 0], nodes.HEAD + machine.tables[at, 1]
     if kind >= 0:
@@ -79,7 +79,7 @@ def note(machine: Machine, number: int, cells: OutIntRows, node: int, place: int
 def hold(
     graph: RunGraph, members: Members, cells: OutIntRows, node: int, before: int, state: int
 ) -> None:
-    """Note in a new node what of its set it holds with one event more."""
+    """Update the words of a set in a new node, which binds one more event of a member."""
     known, new, own, at = cells[before], cells[node], graph.states[state], members.at
     held, bit, count, count_at = known[at + of.HELD], 1 << state, 1, own[of.HELD_AT]
     if held & bit:
@@ -99,7 +99,7 @@ def hold(
 
 @linked
 def has_simultaneous(cells: OutIntRows, node: int, state: int) -> bool:
-    """Whether the events that are simultaneous with a node's have one of a state."""
+    """Whether an event of a state is bound that is simultaneous with the event of a node."""
     tie = cells[node, nodes.TIE]
     while node != nodes.ROOT and cells[node, nodes.TIE] == tie:
         if cells[node, nodes.LEVEL] == state:
@@ -110,7 +110,7 @@ def has_simultaneous(cells: OutIntRows, node: int, state: int) -> bool:
 
 @inlined
 def may_tie(cells: OutIntRows, node: int, edge: Ints) -> bool:
-    """Whether an event may be bound by an edge that is simultaneous with a node's."""
+    """Whether an edge may bind an event that is simultaneous with the event of a node."""
     is_further = edge[of.IS_TAKE] == 1
     return bool(
         edge[of.INSIDE] == 1 and not (is_further and has_simultaneous(cells, node, edge[of.TARGET]))
@@ -124,7 +124,7 @@ def may_tie(cells: OutIntRows, node: int, edge: Ints) -> bool:
 def comparisons_accept(
     machine: Machine, members: Members | None, cells: OutIntRows, moment: int, node: int, event: int
 ) -> bool:
-    """Whether the comparisons of a moment that await no other member accept an event."""
+    """Whether the comparisons of a moment, except those that await members, accept an event."""
     if members is None:
         return comparisons_hold(machine, cells, moment, node, event)
     held = cells[node, members.at + of.HELD]
@@ -145,7 +145,7 @@ def comparisons_accept(
 def programs_accept(
     machine: Machine, members: Members | None, cells: OutIntRows, moment: int, node: int
 ) -> bool:
-    """Whether the other conditions of a moment that await no other member hold at a node."""
+    """Whether the other conditions of a moment, except those that await members, hold."""
     if members is None:
         return programs_hold(machine, cells, moment, node, nodes.NO_EVENT)
     held = cells[node, members.at + of.HELD]

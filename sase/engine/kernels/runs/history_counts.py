@@ -1,14 +1,14 @@
-"""(NFAb) Count the matches for which merged runs stand, without going back over any of them.
+"""(NFAb) Count the matches of merged runs without enumerating them.
 
-A run has a table of its histories: of each start, the latest first, how many begin there or later.
-What takes an event has the very rows of what it takes it after, and a run that others are merged
-into those of all, where what began before the window is left out. So of a match it is one search
-how many it stands for, and what leads up to it need not be kept.
+A run has a table of its histories: for each start, the latest first, the number of histories that
+begin there or later. A node that binds an event shares the rows of the node before it. A node into
+which others are merged has the sums of all their tables, without starts before the window. So one
+search in a table counts the matches that end with a node, and the nodes before it are not kept.
 
-        a1: (a1 1)      z4 after a3: (a3 1, a2 2, a1 3)      three matches end at z4
+    a1: (a1 1)      z4 after a3: (a3 1, a2 2, a1 3)      three matches end at z4
 
-A row is a start, the number of the least first event there, and the count, as digits to the base
-2^62 with the least one first.
+A row is a start, the least number of a first event there, and the count. The count is written as
+digits to the base 2^62, the least digit first.
 """
 
 from __future__ import annotations
@@ -43,30 +43,30 @@ from sase.engine.kernels.runs.merged_runs import (
     note_joined,
 )
 from sase.engine.kernels.runs.step import commit, step
-from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import ANY_SPAN, NOTHING, window_start
 
-# Why the kernel stops, beside what runs have: a count needs one more digit soon.
+# A further reason to stop, after those of runs: a count soon needs one more digit.
 WIDER = PAUSED + 1
 BITS = 62
 DIGIT = 2**BITS - 1
-# What the last digit may be before an event, as that may add up as many counts as there are runs.
+# The last digit must be below this before an event, because one event may add the counts of all
+# runs.
 SMALL = 2**31
-# Of a node where its table begins, and how many rows it has.
+# The columns of `tables`: the first row of a node's table, and the number of its rows.
 BEGIN, LENGTH = range(2)
-# Of a row, before the digits.
+# The columns of a row before the digits.
 START, NUMBER = range(2)
 DIGITS = 2
-# Of the state: rows used; fresh nodes that were looked at and those kept, while they are merged;
-# whether they are, and whether a count needs one more digit; rows that were added up.
+# The state: rows in use; during merging, fresh nodes that are examined and that are kept; whether
+# merging is under way; whether a count needs one more digit; rows that were added.
 TOP, PLACE, KEPT, UNDER_WAY, WIDE, ADDED = range(6)
 HISTORIES_STATE = 6
 
 
 class Histories(NamedTuple):
-    """Of each node its table, the rows of all tables, and the digits of how many matches there are.
+    """The table of each node, the rows of all tables, and the digits of the number of matches.
 
-    These are one more than a row has.
+    `total` has one digit more than a row.
     """
 
     tables: OutIntRows
@@ -82,9 +82,9 @@ class Histories(NamedTuple):
 def write_row(
     histories: Histories, start: int, number: int, one: int, one_at: int, other_at: int
 ) -> None:
-    """Write the row on top: a start, and the sum of the counts of two rows, where there are such.
+    """Write the row on top: a start, and the sum of `one` and the counts of up to two rows.
 
-    Without any, the count is `one`.
+    `one_at` and `other_at` are NOTHING where there is no such row.
     """
     rows, state = histories.rows, histories.state
     row, carry = rows[state[TOP]], one
@@ -102,7 +102,7 @@ def write_row(
 
 @linked
 def add_tables(histories: Histories, node: int, other: int, bound: int) -> None:
-    """Give a node the histories of another one too, but for those that begin too early."""
+    """Add the table of another node to the table of a node, without starts before `bound`."""
     tables, rows, begin = histories.tables, histories.rows, histories.state[TOP]
     one, end = tables[node, BEGIN], tables[node, BEGIN] + tables[node, LENGTH]
     two, stop = tables[other, BEGIN], tables[other, BEGIN] + tables[other, LENGTH]
@@ -126,7 +126,7 @@ def add_tables(histories: Histories, node: int, other: int, bound: int) -> None:
 
 @inlined
 def begin_tables(runs: Runs, histories: Histories, incoming: Incoming, i: int) -> None:
-    """Give the fresh nodes the tables of what is before them."""
+    """Give each fresh node the table of the node before it, or one row if it is a first node."""
     cells, tables, state = runs.cells, histories.tables, histories.state
     start = 0 if runs.rules.span == ANY_SPAN else incoming.measures[i]
     for place in range(runs.state[nodes.FRESH]):
@@ -142,7 +142,7 @@ def begin_tables(runs: Runs, histories: Histories, incoming: Incoming, i: int) -
 
 @inlined
 def let_go(runs: Runs, merging: Merging) -> None:
-    """Free what is before fresh nodes, unless it is a run itself."""
+    """Detach the fresh nodes from the nodes before them; free those nodes that are no runs."""
     cells = runs.cells
     for place in range(runs.state[nodes.FRESH]):
         node = runs.fresh[place]
@@ -157,7 +157,7 @@ def let_go(runs: Runs, merging: Merging) -> None:
 def merge_tables(
     graph: RunGraph, runs: Runs, merging: Merging, histories: Histories, bound: int
 ) -> bool:
-    """Merge the fresh nodes that are alike, on from where it stopped, if there is room."""
+    """Merge the fresh nodes that are alike, from where the last call stopped, if there is room."""
     cells, tables, state = runs.cells, histories.tables, histories.state
     while state[PLACE] < runs.state[nodes.FRESH]:
         node = runs.fresh[state[PLACE]]
@@ -183,13 +183,13 @@ def merge_tables(
 def count_matches(
     machine: Machine, graph: RunGraph, runs: Runs, histories: Histories, bound: int
 ) -> None:
-    """Count the histories of fresh nodes that are matches."""
+    """Add the number of matches that end with the fresh nodes to the total."""
     rows, total = histories.rows, histories.total
     for place in range(runs.state[nodes.FRESH]):
         node = runs.fresh[place]
         if not is_whole(machine, graph, None, None, runs.cells, node):
             continue
-        # The last row of those that begin late enough.
+        # Find the last row that begins within the window.
         begin = histories.tables[node, BEGIN]
         low, high = begin, begin + histories.tables[node, LENGTH]
         while low < high:
@@ -217,7 +217,7 @@ def count_merged(
     machine: Machine, graph: RunGraph, runs: Runs, merging: Merging, histories: Histories,
     incoming: Incoming,
 ) -> int:  # fmt: skip
-    """Apply events, on from where it stopped, and count the matches they complete."""
+    """Apply events from where the last call stopped, and count the matches that they complete."""
     state, rules, own = runs.state, runs.rules, histories.state
     until, added = state[nodes.STEPS] + PATIENCE, own[ADDED] + PATIENCE
     while state[nodes.AT] < incoming.numbers.shape[0]:
@@ -251,7 +251,7 @@ def count_merged(
 
 @linked
 def move_table(histories: Histories, into: OutIntRows, moved: OutInts, node: int, top: int) -> int:
-    """Copy the table of a node, unless it was; return the rows that are used then."""
+    """Copy the table of a node if it is not copied yet; return the number of rows in use."""
     tables, begin = histories.tables, histories.tables[node, BEGIN]
     if moved[begin] == NOTHING:
         moved[begin] = top
@@ -265,7 +265,7 @@ def move_table(histories: Histories, into: OutIntRows, moved: OutInts, node: int
 
 @kernel
 def move_tables(runs: Runs, histories: Histories, into: OutIntRows, moved: OutInts) -> None:
-    """Copy the tables of runs and fresh nodes together; `moved` is where each has come to."""
+    """Copy the tables of runs and fresh nodes into `into`; `moved` has the new place of each."""
     state, top = histories.state, 0
     for key in range(runs.heads.shape[0]):
         node = runs.heads[key]
@@ -283,7 +283,7 @@ def move_tables(runs: Runs, histories: Histories, into: OutIntRows, moved: OutIn
 def expire_counted(
     runs: Runs, merging: Merging, histories: Histories, bound: int, spot: int
 ) -> int:
-    """Remove the runs that are ended; return the first event that a history begins with."""
+    """Remove the ended runs; return the first event with which a history begins."""
     first = NOTHING
     remove_ended(runs, merging, bound, spot)
     for key in range(runs.heads.shape[0]):

@@ -1,11 +1,11 @@
-"""(NFAb) Enumerate the matches for which merged runs stand, in the order of results.
+"""(NFAb) Enumerate the matches of merged runs, in the order of results.
 
-From the last event a walk goes back to all nodes that may come before, those of the latest event
-first. At each step it stands at one event, in a frame: a way is a node of it, with all that was
-chosen behind. There are several where the same events are of different components, or were not
-merged; they rank by the levels behind, the last event's first. Where a way is at a first event it
-is a match. Only nodes are entered from which a run begins within the window, so every frame is
-part of a match.
+A walk leads back from the last event over all nodes that may come before, the latest event first.
+At each step, a frame belongs to one event. A way is a node of this event, with all events that were
+chosen behind it. A frame has several ways if the same events are bound to different components, or
+if nodes were not merged. Ways are ranked by the levels behind them, the last event's level first. A
+way at a first event is a match. The walk only enters nodes from which a run begins within the
+window, so every frame is part of a match.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from sase.engine.kernels.kleene.run_nodes import (
 from sase.engine.kernels.runs.graph import RunGraph, is_whole
 from sase.engine.kernels.runs.merged_runs import merge
 from sase.engine.kernels.runs.step import commit, step
-from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import NOTHING, window_start
 
-# Of a way: its node, the way behind it, its rank, the next node to go back to, and the edge to the
-# one after that; the event and level of the node, and how many events are chosen.
+# The columns of a way: its node, the way behind it, its rank, the next node before it, and the edge
+# to the node after that; the event and the level of its node; the number of chosen events.
 PLACE, BEHIND, RANK, NEXT_NODE, NEXT_EDGE, OF_EVENT, OF_LEVEL, CHOSEN = range(8)
 WAY = 8
-# Of a frame its first way, the one after the last, and the next one that may be a match. A frame
-# all of whose ways are gone back is no more, though its ways stand behind others.
+# The columns of a frame: its first way, the place after its last way, and the next way that may be
+# a match. A frame is replaced when all its ways are followed, but its ways stay: later ways refer
+# to them.
 BEGIN, END, LOOKED = range(3)
 FRAME = 3
 
@@ -49,7 +49,7 @@ FRAME = 3
 
 @inlined
 def follow_edge(merging: Merging, way: int) -> None:
-    """Advance a way to the node of its next edge, whatever begins there."""
+    """Advance a way to the node of its next edge, without a check of the window."""
     row = merging.ways[way]
     edge = row[NEXT_EDGE]
     row[NEXT_NODE] = NOTHING
@@ -62,7 +62,7 @@ def follow_edge(merging: Merging, way: int) -> None:
 
 @inlined
 def pass_dead(runs: Runs, merging: Merging, way: int, bound: int) -> None:
-    """Pass over the nodes from which all runs begin too early."""
+    """Advance a way past the nodes from which all runs begin too early."""
     row, cells = merging.ways[way], runs.cells
     while row[NEXT_NODE] > nodes.ROOT and cells[row[NEXT_NODE], nodes.START] < bound:
         follow_edge(merging, way)
@@ -70,7 +70,7 @@ def pass_dead(runs: Runs, merging: Merging, way: int, bound: int) -> None:
 
 @linked
 def step_on(runs: Runs, merging: Merging, way: int, bound: int) -> None:
-    """Advance a way to the next node that it may go back to."""
+    """Advance a way to the next node before it that is within the window."""
     follow_edge(merging, way)
     pass_dead(runs, merging, way, bound)
 
@@ -79,7 +79,7 @@ def step_on(runs: Runs, merging: Merging, way: int, bound: int) -> None:
 def fill_way(
     runs: Runs, merging: Merging, way: int, node: int, behind: int, rank: int, bound: int
 ) -> None:
-    """Make a way of a node before another way."""
+    """Fill a way with a node, before the way `behind`."""
     row, cell = merging.ways[way], runs.cells[node]
     row[PLACE], row[BEHIND], row[RANK] = node, behind, rank
     row[NEXT_NODE], row[NEXT_EDGE] = cell[nodes.PREVIOUS], merging.links[node, nodes.HEAD_EDGE]
@@ -98,7 +98,7 @@ def is_less(ways: OutIntRows, one: int, other: int) -> bool:
 
 @linked
 def rank_ways(merging: Merging, begin: int) -> None:
-    """Sort the ways of a frame by what is behind, then by level."""
+    """Sort the ways of a frame by the rank of the way behind them, then by level."""
     ways, end = merging.ways, merging.state[nodes.WAYS]
     for place in range(begin + 1, end):
         to = place
@@ -108,7 +108,7 @@ def rank_ways(merging: Merging, begin: int) -> None:
                 ways[to, column] = ways[to - 1, column]
                 ways[to - 1, column] = kept
             to -= 1
-    # What was the rank of the way behind becomes that of this one, from the first way on.
+    # RANK is still the rank of the way behind; it becomes the rank of the way itself.
     rank, first = 0, begin
     for place in range(begin, end):
         if place > begin and is_less(ways, first, place):
@@ -124,7 +124,7 @@ def rank_ways(merging: Merging, begin: int) -> None:
 
 @inlined
 def set_frame(merging: Merging, number: int, begin: int) -> None:
-    """Set the frame on top, of all ways from one on."""
+    """Set the frame on top, with all ways from `begin` on."""
     frame, state = merging.frames[number], merging.state
     frame[BEGIN] = frame[LOOKED] = begin
     frame[END] = state[nodes.WAYS]
@@ -133,7 +133,7 @@ def set_frame(merging: Merging, number: int, begin: int) -> None:
 
 @inlined
 def start(machine: Machine, graph: RunGraph, runs: Runs, merging: Merging, bound: int) -> None:
-    """Make the frame of the matches that the fresh nodes are, if any is one."""
+    """Make the first frame, from the fresh nodes that are matches, if there are any."""
     state = merging.state
     for place in range(runs.state[nodes.FRESH]):
         node = runs.fresh[place]
@@ -147,7 +147,7 @@ def start(machine: Machine, graph: RunGraph, runs: Runs, merging: Merging, bound
 
 @linked
 def wrote_way(runs: Runs, merging: Merging, way: int, written: MatchBuffer) -> bool:
-    """Write the match of a way and of what comes before its node, if there is room."""
+    """Write the match of a way and of the nodes before its node, if there is room."""
     cells, ways, node = runs.cells, merging.ways, merging.ways[way, PLACE]
     if cells[node, nodes.DEPTH] > 0 and ways[way, CHOSEN] == 1:
         return write_match(cells, node, written)
@@ -173,7 +173,7 @@ def wrote_way(runs: Runs, merging: Merging, way: int, written: MatchBuffer) -> b
 
 @inlined
 def is_chosen(runs: Runs, merging: Merging, way: int, several: int) -> bool:
-    """Whether a way has a match, of which nothing more needs to be chosen or compared."""
+    """Whether a way is one match, with nothing left to choose or to compare."""
     before = merging.ways[way, NEXT_NODE]
     is_one_run = several == 1 and runs.cells[merging.ways[way, PLACE], nodes.DEPTH] > 0
     return bool(before == nodes.ROOT or (before > nodes.ROOT and is_one_run))
@@ -181,7 +181,7 @@ def is_chosen(runs: Runs, merging: Merging, way: int, several: int) -> bool:
 
 @inlined
 def descend(runs: Runs, merging: Merging, bound: int) -> None:
-    """Go back from the frame on top while it has one way with one node before, of several runs."""
+    """Follow the frame on top while it has one way, of merged runs, with one node before it."""
     cells, ways, state = runs.cells, merging.ways, merging.state
     frame = merging.frames[state[nodes.FRAMES] - 1]
     way = frame[BEGIN]
@@ -200,7 +200,7 @@ def descend(runs: Runs, merging: Merging, bound: int) -> None:
 
 @linked
 def latest(runs: Runs, merging: Merging, begin: int) -> tuple[int, int]:
-    """Find the latest event to which ways may go back; count the nodes of it they come to."""
+    """Find the latest event to which ways lead back; count the nodes of it that they reach."""
     cells, ways, edges, event = runs.cells, merging.ways, merging.edges, NOTHING
     for way in range(begin, merging.state[nodes.WAYS]):
         if ways[way, NEXT_NODE] != NOTHING:
@@ -218,7 +218,7 @@ def latest(runs: Runs, merging: Merging, begin: int) -> tuple[int, int]:
 
 @linked
 def go_back(runs: Runs, merging: Merging, begin: int, event: int, bound: int) -> None:
-    """Push a frame of the nodes of an event to which the ways of the frame on top go back."""
+    """Push a frame of the nodes of an event to which the ways of the frame on top lead back."""
     cells, ways, state = runs.cells, merging.ways, merging.state
     end, is_done = state[nodes.WAYS], True
     for way in range(begin, end):
@@ -235,7 +235,7 @@ def go_back(runs: Runs, merging: Merging, begin: int, event: int, bound: int) ->
 
 @linked
 def enumerate_matches(runs: Runs, merging: Merging, written: MatchBuffer, bound: int) -> int:
-    """Write matches, on from where there was no room."""
+    """Write matches from where the last call had no room."""
     state, frames = merging.state, merging.frames
     while state[nodes.FRAMES] > 0:
         descend(runs, merging, bound)
@@ -268,7 +268,7 @@ def enumerate_matches(runs: Runs, merging: Merging, written: MatchBuffer, bound:
 
 @inlined
 def has_room(machine: Machine, runs: Runs, merging: Merging, key: int) -> bool:
-    """Whether there is room for all that the runs of a partition may become by an event."""
+    """Whether there is room for all runs that an event may make of the runs of a partition."""
     needed = (runs.counts[key] + 1) * levels_of(machine)
     edges = merging.edges.shape[0] - merging.state[nodes.EDGES] + merging.state[nodes.SPARE_EDGES]
     room = min(room_of(runs), edges, merging.buckets.shape[0] // 2, merging.ways.shape[0])
@@ -280,7 +280,7 @@ def advance_merged(
     machine: Machine, graph: RunGraph, runs: Runs, merging: Merging, incoming: Incoming,
     written: MatchBuffer,
 ) -> int:  # fmt: skip
-    """Apply events, on from where it stopped, and write the matches they complete."""
+    """Apply events from where the last call stopped, and write the matches that they complete."""
     state, rules = runs.state, runs.rules
     until = state[nodes.STEPS] + PATIENCE
     while state[nodes.AT] < incoming.numbers.shape[0]:

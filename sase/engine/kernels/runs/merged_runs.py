@@ -1,15 +1,15 @@
-"""(NFAb) Merge runs that behave alike from now on, from the event on at which they become so.
+"""(NFAb) Merge runs from the event on after which they behave alike.
 
 Two runs are alike (SASE+, 5.3) if they have bound the same last event at the same level, and agree
-on all that conditions still to come read of them. The node of that event stands for both, and has
-both nodes before it. Its start is the latest one, so it is over when all its runs are.
+on all values that later conditions read. One node of that event represents both runs, and has the
+nodes before both. Its start is the latest start, so it is over when all its runs are over.
 
-    a1 ◄── a2 ◄── a3 ◄── z4        a1 a2 a3 z4, a2 a3 z4 and a3 z4 are one run: of a2 and a3
-    root ◄─┘      │                a new run begins, which is at once like the one there is
+    a1 ◄── a2 ◄── a3 ◄── z4        a1 a2 a3 z4, a2 a3 z4 and a3 z4 are one run: at a2 and at a3
+    root ◄─┘      │                a new run begins, and is at once like the existing run
     root ◄────────┘
 
-A node with several before it has the first of them as others have it, and edges for the rest: the
-root first, and then the later event first. `merged_enumeration` follows them.
+A node with several nodes before it stores the first one as other nodes do, and the rest as edges:
+the root first, and then the later event first. `merged_enumeration` follows them.
 """
 
 from __future__ import annotations
@@ -26,21 +26,20 @@ from sase.engine.kernels.kleene.run_nodes import (
 )
 from sase.engine.kernels.runs.advance import remove_ended
 from sase.engine.kernels.runs.graph import RunGraph, counted, may_go_on
-from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import NOTHING, window_start
 
-# A node does not need its first event, so it knows its partition instead.
+# A merged node does not need its first event, so this word holds its partition instead.
 KEY = nodes.FIRST
-# The depth of a node that stands for several runs; of those that follow it it is negative, too.
+# The depth of a node of several runs; the depth of the nodes after it is negative, too.
 SEVERAL = -(2**40)
-# Of a bucket when it was filled, and the node.
+# The columns of a bucket: the stamp of when it was filled, and the node.
 STAMP, NODE = range(2)
 LOW_HALF, FACTOR = 2**31 - 1, 1_000_003
 
 
 @inlined
 def join(runs: Runs, merging: Merging, node: int, other: int) -> None:
-    """Merge a fresh node, which has only one node before it, into another one."""
+    """Merge the fresh node `other`, which has only one node before it, into `node`."""
     cells, edges, state = runs.cells, merging.edges, merging.state
     edge = state[nodes.FREE_EDGE]
     if edge == NOTHING:
@@ -63,7 +62,7 @@ def join(runs: Runs, merging: Merging, node: int, other: int) -> None:
 
 @linked
 def are_alike(graph: RunGraph, merging: Merging, cells: OutIntRows, one: int, other: int) -> bool:
-    """Whether nodes of one event agree on their level and all that is still read of them."""
+    """Whether two nodes of one event agree on their level and all values that are still read."""
     level = cells[one, nodes.LEVEL]
     if cells[other, nodes.LEVEL] != level:
         return False
@@ -78,7 +77,7 @@ def are_alike(graph: RunGraph, merging: Merging, cells: OutIntRows, one: int, ot
 
 @linked
 def hash_node(graph: RunGraph, merging: Merging, cells: OutIntRows, node: int) -> int:
-    """Hash what nodes that are alike have in common; far within int64."""
+    """Hash the values that alike nodes have in common; the hash cannot overflow int64."""
     level = cells[node, nodes.LEVEL]
     found = level * FACTOR + (counted(graph, cells, node) & LOW_HALF)
     needed = merging.needed[level]
@@ -90,7 +89,7 @@ def hash_node(graph: RunGraph, merging: Merging, cells: OutIntRows, node: int) -
 
 @inlined
 def bucket_of(graph: RunGraph, runs: Runs, merging: Merging, node: int) -> int:
-    """Return the bucket of the node of this event that is like a node, or else an empty one."""
+    """Return the bucket of a node of this event that is like a node, or else an empty bucket."""
     mask = merging.buckets.shape[0] - 1
     at = hash_node(graph, merging, runs.cells, node) & mask
     while is_filled(runs, merging, at):
@@ -108,14 +107,14 @@ def is_filled(runs: Runs, merging: Merging, at: int) -> bool:
 
 @inlined
 def keep(runs: Runs, merging: Merging, at: int, node: int, place: int) -> None:
-    """Fill a bucket with a node that is like none before; it is fresh at a place."""
+    """Put a node that is like no other into a bucket, and at a place of the fresh nodes."""
     merging.buckets[at, STAMP], merging.buckets[at, NODE] = runs.state[nodes.GROUPS], node
     runs.fresh[place] = node
 
 
 @inlined
 def note_joined(graph: RunGraph, runs: Runs, merging: Merging, node: int) -> None:
-    """Count one that was merged into a node."""
+    """Count a node that was merged into a node."""
     runs.state[nodes.MADE] -= 1
     merging.state[nodes.MERGED] += 1
     merging.state[nodes.MERGED_ALIVE] += int(may_go_on(graph, None, None, runs.cells, node))
@@ -123,7 +122,7 @@ def note_joined(graph: RunGraph, runs: Runs, merging: Merging, node: int) -> Non
 
 @inlined
 def note_fresh(runs: Runs, merging: Merging, key: int) -> None:
-    """Note the partition of the fresh nodes, none of which is merged."""
+    """Set the partition of the fresh nodes, and that none of them is merged."""
     for place in range(runs.state[nodes.FRESH]):
         node = runs.fresh[place]
         runs.cells[node, KEY] = key
@@ -132,7 +131,7 @@ def note_fresh(runs: Runs, merging: Merging, key: int) -> None:
 
 @inlined
 def merge(graph: RunGraph, runs: Runs, merging: Merging, key: int) -> None:
-    """Merge the fresh nodes that are alike; note their partition."""
+    """Merge the fresh nodes that are alike; set their partition."""
     note_fresh(runs, merging, key)
     if runs.state[nodes.FRESH] > 1:
         merge_several(graph, runs, merging)
@@ -140,7 +139,7 @@ def merge(graph: RunGraph, runs: Runs, merging: Merging, key: int) -> None:
 
 @linked
 def merge_several(graph: RunGraph, runs: Runs, merging: Merging) -> None:
-    """Merge those of several fresh nodes that are alike."""
+    """Merge the nodes that are alike among two or more fresh nodes."""
     kept = 0
     runs.state[nodes.GROUPS] += 1
     for place in range(runs.state[nodes.FRESH]):
@@ -157,7 +156,7 @@ def merge_several(graph: RunGraph, runs: Runs, merging: Merging) -> None:
 
 @linked
 def cut(runs: Runs, merging: Merging, node: int, bound: int) -> None:
-    """Cut off the nodes before a node from which all runs begin too early."""
+    """Remove the nodes before a node from which all runs begin too early."""
     cells, edges, link = runs.cells, merging.edges, merging.links[node]
     ahead, edge = NOTHING, link[nodes.HEAD_EDGE]
     while edge != NOTHING:
@@ -177,7 +176,7 @@ def cut(runs: Runs, merging: Merging, node: int, bound: int) -> None:
         edge = after
     before, edge = cells[node, nodes.PREVIOUS], link[nodes.HEAD_EDGE]
     if before != nodes.ROOT and cells[before, nodes.START] < bound:
-        # The node itself begins late enough, so one of those before it does.
+        # The node itself begins late enough, so one of the nodes before it does.
         cells[node, nodes.PREVIOUS], link[nodes.HEAD_EDGE] = (
             edges[edge, nodes.TO],
             edges[edge, nodes.AFTER],
@@ -189,7 +188,7 @@ def cut(runs: Runs, merging: Merging, node: int, bound: int) -> None:
 
 @kernel
 def expire_merged(runs: Runs, merging: Merging, bound: int, spot: int) -> int:
-    """Remove the runs that are ended; return the first event still needed."""
+    """Remove the ended runs; return the first event that is still needed."""
     cells, first, rules = runs.cells, NOTHING, runs.rules
     remove_ended(runs, merging, bound, spot)
     for node in range(1, runs.state[nodes.USED]):

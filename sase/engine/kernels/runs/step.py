@@ -1,10 +1,10 @@
-"""What an event does to the runs of its partition (SASE+, 4 and 5).
+"""Apply an event to the runs of its partition (SASE+, 4 and 5).
 
 A run is the last node that it has bound (see `run_nodes`), in the list of its partition. The list
-is in the order of results: what a new event makes comes before what there was, and among itself in
-the order of the runs it comes from, so that matches need no sorting. Runs that have bound the same
-events are of one group: that comes first whose variables, from the last event back, are written
-first, and then the one with the shorter iterations.
+is in the order of results, so matches need no sorting: the nodes of a new event come before the
+older runs, in the order of the runs that they extend. Runs of the same events are one group. Within
+a group, variables are compared from the last event back: the run with the variable that is written
+first comes first. If all variables are equal, the run with the shorter iterations comes first.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 from sase.engine.kernels.jit.compiler import inlined
 from sase.engine.kernels.jit.signatures import OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
+from sase.engine.kernels.kleene.predicates import differs, fits
 from sase.engine.kernels.kleene.run_nodes import (
     ANY,
     EARLIEST_MAXIMAL,
@@ -32,7 +33,6 @@ from sase.engine.kernels.kleene.run_nodes import (
     remove_run,
     unlink_run,
 )
-from sase.engine.kernels.kleene.transitions import differs, fits
 from sase.engine.kernels.runs import graph as of
 from sase.engine.kernels.runs.binding import (
     bind,
@@ -52,18 +52,17 @@ from sase.engine.kernels.runs.graph import (
     may_go_on,
     state_of,
 )
-from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import NOTHING, window_start
 
-# What an event does to a run: it stays as it is, it has moved on, or it can bind nothing any more.
+# The effect of an event on a run: it stays unchanged, it has moved on, or it can bind no more.
 STAYS, MOVED, OVER = range(3)
-# Of the state of runs that end: the first that is to be written; the key that is looked at; whether
-# an event that nothing admits may end runs of its partition, too.
+# The state of ended runs: the first one to write; the next key to look at; whether an event that no
+# variable admits may end runs of its partition, too.
 HEAD, KEY, WATCHES = range(3)
 
 
 class Ended(NamedTuple):
-    """The runs of `earliest_maximal` that are matches by their end."""
+    """The runs of `earliest_maximal` that become matches by their end."""
 
     state: OutInts
 
@@ -73,7 +72,7 @@ class Ended(NamedTuple):
 
 @inlined
 def add_fresh(runs: Runs, incoming: Incoming, i: int, before: int, node: int) -> None:
-    """Add a node in which an event is bound after another one to the fresh ones of its group."""
+    """Add a node, which binds an event after the node `before`, to the fresh nodes of its group."""
     cells, state = runs.cells, runs.state
     cells[before, nodes.NEEDED] += 1
     cells[node, nodes.TIE], cells[node, nodes.SPOT] = incoming.ties[i], incoming.spots[i]
@@ -121,10 +120,11 @@ def extend(
     machine: Machine, graph: RunGraph, groups: Groups | None, members: Members | None, runs: Runs,
     incoming: Incoming, i: int, node: int,
 ) -> bool:  # fmt: skip
-    """Bind an event in every way after a run or the root; return whether it does what it waits for.
+    """Bind an event by every edge after a node; return whether the run waits for the event.
 
-    It waits for what begins next, of a group that is any of its branches. While it can bind more of
-    a series or a set, or begin another iteration, it does not wait for what is behind that.
+    A run waits for the component that begins next; of a group, for any of its branches. While it
+    can bind more of a series or a set, or begin another iteration, it does not wait for the
+    components behind that.
     """
     cells, state = runs.cells, state_of(graph, runs.cells, node)
     row, begins, takes = graph.states[state], incoming.begins[i], incoming.takes[i]
@@ -176,13 +176,13 @@ def is_over(
     machine: Machine, runs: Runs, ended: Ended | None, incoming: Incoming, i: int, node: int,
     bound: int,
 ) -> bool:  # fmt: skip
-    """Whether a run can bind nothing any more, from this event on."""
+    """Whether a run can bind no event any more, from this event on."""
     cells, strategy = runs.cells, runs.rules.strategy
     is_late = cells[node, nodes.START] < bound
     if runs.rules.prunes == 1 and is_late:
         return True
     if ended is not None and is_late:
-        # Its window counts the events of its own partition, and others have none of its tests.
+        # The window counts only the events of the run's own partition, which agree with its tests.
         return not differs(machine, cells, node, incoming.numbers[i])
     if strategy == STRICT:
         return bool(incoming.spots[i] != cells[node, nodes.SPOT] + 1)
@@ -193,7 +193,7 @@ def is_over(
 
 @inlined
 def ignores(machine: Machine, runs: Runs, incoming: Incoming, i: int, node: int, own: bool) -> bool:
-    """Whether a run also stays as it is."""
+    """Whether a run also stays unchanged."""
     strategy = runs.rules.strategy
     if strategy == ANY:
         return True
@@ -209,7 +209,7 @@ def apply(
     machine: Machine, graph: RunGraph, groups: Groups | None, members: Members | None, runs: Runs,
     ended: Ended | None, incoming: Incoming, i: int, node: int, bound: int,
 ) -> int:  # fmt: skip
-    """Apply an event to a run; return what it does to it."""
+    """Apply an event to a run; return its effect: `STAYS`, `MOVED` or `OVER`."""
     state, own = runs.state, False
     fresh = state[nodes.FRESH]
     state[nodes.STEPS] += 1
@@ -225,14 +225,14 @@ def apply(
     return STAYS if stays else MOVED
 
 
-# ---------------------------------------------------------------- the order of what is new
+# ---------------------------------------------------------------- the order of new nodes
 
 
 @inlined
 def comes_before(
     graph: RunGraph, groups: Groups | None, cells: OutIntRows, one: int, other: int
 ) -> bool:
-    """Whether a fresh node comes before one that was made before it, of the same events."""
+    """Whether a fresh node comes before an earlier fresh node of the same events."""
     rank = graph.states[cells[one, nodes.LEVEL], of.RANK]
     than = graph.states[cells[other, nodes.LEVEL], of.RANK]
     if groups is None or rank != than:
@@ -296,7 +296,7 @@ def end_run(
     machine: Machine, graph: RunGraph, groups: Groups | None, members: Members | None, ended: Ended,
     runs: Runs, key: int, ahead: int, node: int,
 ) -> None:  # fmt: skip
-    """End a run of `earliest_maximal`, which waits to be written where it is a match by that."""
+    """End a run of `earliest_maximal`; a run that is a match by its end waits to be written."""
     if is_whole(machine, graph, groups, members, runs.cells, node):
         unlink_run(runs, key, ahead, node)
         runs.cells[node, nodes.NEXT], ended.state[HEAD] = ended.state[HEAD], node
@@ -340,7 +340,7 @@ def commit(
     graph: RunGraph, groups: Groups | None, members: Members | None, merging: Merging | None,
     runs: Runs, key: int,
 ) -> None:  # fmt: skip
-    """Make runs of the fresh nodes that may grow, before those there were; free the others."""
+    """Make runs of the fresh nodes that may grow, before the older runs; free the others."""
     state = runs.state
     for place in range(state[nodes.FRESH] - 1, -1, -1):
         node = runs.fresh[place]
@@ -356,7 +356,7 @@ def commit(
 
 @inlined
 def prune(runs: Runs, key: int, order: int) -> None:
-    """End the runs of a partition, fresh ones too: those to come begin behind this order."""
+    """End all runs of a partition, and its fresh nodes; later runs must begin after this order."""
     state = runs.state
     for place in range(state[nodes.FRESH]):
         free_branch(runs, runs.fresh[place])

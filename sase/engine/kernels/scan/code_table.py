@@ -201,7 +201,7 @@ def mask_of(length: int) -> int:
 
 @inlined
 def fetch_texts(table: CodeTable, known: OutInts, begin: int, end: int) -> None:
-    """Prefetch the slots of the next texts, and what `known` holds of the codes in them."""
+    """Prefetch the slots of the next texts, and the words in `known` of the codes in them."""
     shift = LENGTH_BITS + PART_BITS - top_bit(table.slots.shape[0])
     for place in range(begin, end):
         prefetch(table.slots, known[WORDS * place + MARK] >> shift)

@@ -28,8 +28,7 @@ from sase.engine.kernels.scan.stacks import (
     StackArrays,
     below,
 )
-from sase.engine.kernels.sentinels import EARLIEST
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import EARLIEST, window_start
 
 # `at[1]` when no walk is under way.
 FRESH = -1
@@ -166,7 +165,7 @@ def _constructed(
     """Write sequences, a row for each level, after the `written` ones; return the new count.
 
     Checks run when an event is chosen; a walk pauses if none passes for long. When all are written,
-    `walk.at[0]` is the last level's count. The tally counts what negative components end.
+    `walk.at[0]` is the last level's count. The tally counts choices that negations end.
     """
     cells, choice, last = stacks.cells, walk.levels[CHOICE], stacks.cells.shape[0] - 1
     tails, masks = stacks.ends[TAIL], stacks.ends[MASK]

@@ -5,7 +5,7 @@ address. A few thousand events at a time pass through the kernels of scan and co
 separate operators use, so that the intermediate arrays stay in the cache.
 """
 
-# long because: it is one loop over columns, of a table and of a pushed batch, with what it reads.
+# long because: it is one loop over columns, of a table or of a pushed batch
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from sase.engine.kernels.scan.stacks import (
     scan_at,
     scan_between_at,
 )
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import window_start
 
 # Rows of `room` behind place, state and time.
 KEY, TIE = 3, 4
@@ -132,7 +132,7 @@ class Counting(NamedTuple):
 
 
 class ScanResult(NamedTuple):
-    """The row reached, events admitted, sequences written, and what lacks (`NOTHING_LACKS`, …)."""
+    """The row reached, events admitted, sequences written, and a need (`NOTHING_LACKS`, …)."""
 
     reached: int
     admitted: int
@@ -159,7 +159,7 @@ def ranges_of(states: Ints, form: int) -> Ranges:
 
 @inlined
 def admit_types(types: int, form: int, states: Ints, room: OutIntRows, size: int) -> int:
-    """Write the places of the events whose type has a state, and one more; return how many."""
+    """Write the places of the events of types with a state, and one more; return how many."""
     count = done = 0
     ranges = ranges_of(states, form)
     if ranges.known < TOO_MANY:
@@ -344,7 +344,7 @@ def _fused_scan(
                 lacks = count
                 break
         fetch_heads(stacks, room[KEY], 0, count)
-        # With absences the scan counts what they forbid, so nothing is sifted out before.
+        # With absences the scan counts the events that they forbid, so none is sifted out before.
         kept = sift(sought, stacks, begin, count, room) if absences is None else count
         number_events(reading, sought, begin, kept, room)
         if counting is not None:
@@ -424,7 +424,7 @@ state_at, absences_at = tuple_at(PushState), tuple_at(Absences)
 
 @kernel
 def locate(batch: int, columns: OutIntRows, dictionary: Ints) -> int:
-    """Find the columns of an exported batch without reading them; return what lacks.
+    """Find the columns of an exported batch without reading them; return a need.
 
     `OTHER` if a column does not begin inside its memory; `FOREIGN` if the types have another
     dictionary.
@@ -448,7 +448,7 @@ def _push_batch(
     batch: int, state_address: int, absences_address: int | None, counting: Counting | None,
     time: int, position: int, tie: int, bound: int,
 ) -> tuple[int, int, int, int]:  # fmt: skip
-    """Push the events of an exported batch whose columns are located.
+    """Push the events of an exported batch with located columns.
 
     Write the sequences that they complete; return a `ScanResult`'s fields, with the last time in
     place of the row. If the batch is unfit (`OTHER`), nothing is changed.

@@ -15,8 +15,7 @@ from sase.engine.kernels.expressions.checks import UNDECLARED, Checks, Tally, ho
 from sase.engine.kernels.jit.compiler import kernel, linked
 from sase.engine.kernels.jit.signatures import OutFlags, OutIntRows, OutInts
 from sase.engine.kernels.scan.stacks import Arrivals
-from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import EARLIEST, LATEST, NOTHING, window_start
 
 
 class NegativeIndex(NamedTuple):
@@ -37,7 +36,7 @@ class NegativeIndex(NamedTuple):
 
 @kernel
 def insert(arrivals: Arrivals, bit: int, index: NegativeIndex) -> None:
-    """Add the arrivals whose state has a bit."""
+    """Add the arrivals with a bit in their state."""
     mask = index.row.shape[0] - 1
     for i in range(arrivals.rows.shape[0]):
         key = arrivals.keys[i]
@@ -57,7 +56,7 @@ def insert(arrivals: Arrivals, bit: int, index: NegativeIndex) -> None:
 
 @kernel
 def drop(index: NegativeIndex, bound: int) -> None:
-    """Drop the events whose measure is below a bound."""
+    """Drop the events with a measure below a bound."""
     mask = index.row.shape[0] - 1
     while index.sizes[1] < index.sizes[0] and index.measure[index.sizes[1] & mask] < bound:
         index.sizes[1] += 1
@@ -79,7 +78,7 @@ def jump_over(index: NegativeIndex, top: int) -> int:
 
 @linked
 def last_with_less(index: NegativeIndex, by: OutInts, key: int, limit: int) -> int:
-    """Return the last event of a key whose tie or measure (`by`) is below a limit."""
+    """Return the last event of a key with a tie or measure (`by`) below a limit."""
     mask, tail = index.row.shape[0] - 1, index.sizes[1]
     at = index.heads[key]
     while at >= tail and by[at & mask] >= limit:

@@ -37,7 +37,7 @@ def places_of(types: FewCodes, codes: FewCodes, out: OutInts) -> int:
 
 @kernel
 def admit_places(types: FewCodes, states: Ints, places: Ints, out: OutIntRows) -> int:
-    """Write the places whose events have a state, with that state; return how many."""
+    """Write the places of events with a state, and that state; return how many."""
     count = 0
     for i in range(places.shape[0]):
         state = states[types[places[i]] + 1]

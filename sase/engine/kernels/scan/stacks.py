@@ -29,8 +29,7 @@ from sase.engine.kernels.jit.compiler import by_address, inlined, kernel
 from sase.engine.kernels.jit.intrinsics import prefetch, top_bit
 from sase.engine.kernels.jit.signatures import Ints, OutIntCubes, OutIntRows, OutInts
 from sase.engine.kernels.scan.chains import GAP, NegativeChains, latest_start, lead_on
-from sase.engine.kernels.sentinels import EARLIEST, NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import EARLIEST, NOTHING, window_start
 
 PRECEDED = 0
 
@@ -48,6 +47,9 @@ TAG_BITS, TAG_AT = 8, 48
 # before the last tie, the last tie (of the first level only), and the mask that makes a number a
 # place.
 COUNT, TAIL, DROPPED, BEFORE_TIE, LAST_TIE, MASK = range(6)
+# Of a pushed negative component in a partition: the ties of its last event and of the last strictly
+# earlier one, and the measures of both.
+LAST, EARLIER, MEASURE_AT, ABSENCE = 0, 1, 2, 4
 # The head of a level in a partition: the number of the stack's top plus one, or 0; and an upper
 # bound of the REACH of its instances.
 TOP, LATEST_START, HEAD = 0, 1, 2
@@ -73,15 +75,14 @@ class Absences(NamedTuple):
     """The last events of the pushed negative components, by partition.
 
     `gaps` is the level behind each component's gap, 0 for a start; `bits` is its bit in a state.
-    `tie` and `measure` have two rows for each: the last event, and the last strictly earlier one.
-    `dropped` counts by level the events that no earlier instance may be followed by. `chains` are
-    those of negative sequences.
+    `last` has by partition and component the fields `LAST` to `ABSENCE`: the values that an event
+    reads of its partition are adjacent. `dropped` counts by level the events that no earlier
+    instance may be followed by. `chains` are those of negative sequences.
     """
 
     gaps: Ints
     bits: Ints
-    tie: OutIntRows
-    measure: OutIntRows
+    last: OutIntCubes
     dropped: OutInts
     chains: NegativeChains
 
@@ -243,11 +244,10 @@ def last_absence(
     state, found = NOTHING, EARLIEST
     for number in range(absences.gaps.shape[0]):
         if absences.gaps[number] == level:
-            row = 2 * number
-            if absences.tie[row, key] == tie:
-                row += 1
-            if absences.tie[row, key] != EARLIEST:
-                last = absences.tie[row, key] if level > 0 else absences.measure[row, key]
+            known = absences.last[key, number]
+            place = EARLIER if known[LAST] == tie else LAST
+            if known[place] != EARLIEST:
+                last = known[place] if level > 0 else known[MEASURE_AT + place]
                 state, found = PRECEDED, max(found, last)
     chains = absences.chains
     for step in range(0 if is_plain else chains.steps.shape[0]):
@@ -267,11 +267,11 @@ def note_absence(
         lead_on(absences.chains, states, key, measure, tie)
     for number in range(absences.gaps.shape[0]):
         if (states >> absences.bits[number]) & 1:
-            row = 2 * number
-            if absences.tie[row, key] != tie:
-                absences.tie[row + 1, key] = absences.tie[row, key]
-                absences.measure[row + 1, key] = absences.measure[row, key]
-            absences.tie[row, key], absences.measure[row, key] = tie, measure
+            known = absences.last[key, number]
+            if known[LAST] != tie:
+                known[EARLIER] = known[LAST]
+                known[MEASURE_AT + EARLIER] = known[MEASURE_AT + LAST]
+            known[LAST], known[MEASURE_AT + LAST] = tie, measure
 
 
 # ---------------------------------------------------------------- sequence scan
@@ -286,12 +286,18 @@ def fetch_heads(stacks: StackArrays, keys: OutInts, begin: int, end: int) -> Non
 
 
 @inlined
-def fetch_stacks(arrivals: Arrivals, stacks: StackArrays, begin: int) -> None:
-    """Prefetch the heads that the next events read, and the instances that they follow."""
+def fetch_stacks(
+    arrivals: Arrivals, stacks: StackArrays, absences: Absences | None, begin: int
+) -> None:
+    """Prefetch the heads and absences that the next events read, and the instances they follow."""
     if stacks.heads.shape[0] < MANY:
         return
     end, levels = min(begin + PIECE, arrivals.rows.shape[0]), stacks.cells.shape[0]
     fetch_heads(stacks, arrivals.keys, begin, end)
+    if absences is not None:
+        width = absences.last.shape[1] * absences.last.shape[2]
+        for i in range(begin, end):
+            prefetch(absences.last, arrivals.keys[i] * width)
     every = (1 << levels) - 1
     for i in range(begin, end):
         states = arrivals.states[i] & every
@@ -313,7 +319,7 @@ def push_all(
     every = (1 << stacks.cells.shape[0]) - 1
     for i in range(begin, end):
         if i % PIECE == 0:
-            fetch_stacks(arrivals, stacks, i)
+            fetch_stacks(arrivals, stacks, absences, i)
         may_tie = False if is_plain else is_tied(stacks, arrivals.ties, i)
         key, measure, tie = arrivals.keys[i], arrivals.measures[i], arrivals.ties[i]
         if key < 0:
@@ -334,7 +340,7 @@ def push_all(
                     reach = cell[REACH]
                     if absences is not None and cell[TIE] < floor:
                         rip = NOTHING
-                        # Do not count what the window excludes as well, whether or not it is
+                        # Do not count events that the window excludes, too, whether or not they are
                         # evicted yet.
                         absences.dropped[level] += reach >= bound
                 if rip == NOTHING or reach < bound:

@@ -87,7 +87,7 @@ def are_distinct(
     offsets: Offsets, data: Bytes, hashes: Ints, share: int, shares: int, rows: OutInts,
     slots: OutInts,
 ) -> bool:  # fmt: skip
-    """Whether the texts whose hashes belong to a share are known to be distinct.
+    """Whether the texts with hashes in a share are known to be distinct.
 
     `slots` are zeros: a power of two of them, more than texts. `rows` has room for a piece. A slot
     holds a part of the hash, and the row of the text plus one.

@@ -90,7 +90,7 @@ def forbid_tightly(
     index: NegativeIndex, starts: OutIntRows, gap: Gap, stored: Stored, mask: int,
     sequences: OutIntRows, keep: OutFlags,
 ) -> None:  # fmt: skip
-    """Clear `keep` for the sequences whose gap contains a match of the negative sequence."""
+    """Clear `keep` for the sequences with a match of the negative sequence in their gap."""
     after, before, last = gap.levels[0], gap.levels[1], sequences.shape[0] - 1
     for number in range(keep.shape[0]):
         if keep[number]:
@@ -109,7 +109,7 @@ def forbid_matches_tightly(
 ) -> None:  # fmt: skip
     """Clear `keep` as `forbid_tightly` does, for matches with iterations.
 
-    Only matches whose gap is at their end are considered if `at_end`, else only the others.
+    With `at_end` only matches with the gap at their end are considered, else only the others.
     """
     for number in range(keep.shape[0]):
         begin, end = ends[number - 1] if number > 0 else 0, ends[number]

@@ -1,4 +1,4 @@
-"""Sort matches by the time they are detected at, and then as results are ordered."""
+"""Sort matches by the time of detection, and then in the order of results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sase.engine.kernels.jit.signatures import Ints, OutInts
 
 @inlined
 def begin_of_match(ends: OutInts, number: int) -> int:
-    """Where the events of a match begin."""
+    """The begin of the events of a match."""
     return int(ends[number - 1]) if number > 0 else 0
 
 
@@ -42,7 +42,7 @@ def sort_detected(
     events: OutInts, slots: OutInts, ends: OutInts, due: OutInts, ranks: Ints, order: OutInts,
     room: OutInts,
 ) -> None:  # fmt: skip
-    """Sort the numbers of matches in `order`, by merging, with as much `room`."""
+    """Sort the numbers of matches in `order`, by merging, with `room` of the same size."""
     count, width = order.shape[0], 1
     while width < count:
         for low in range(0, count, 2 * width):

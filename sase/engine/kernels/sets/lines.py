@@ -1,9 +1,10 @@
-"""(SES) Runs through sets of single events that never fork: a row each, written to in place.
+"""(SES) Runs through sets of single events that never fork: each has a row, updated in place.
 
-Where no event fits two components, and a run ignores only what it cannot bind, an event makes one
-run of a run at most. A row holds the events by level; runs of a key are listed in the order of
-results, those that an event moves before the others. Most events can move no run of their key: what
-these wait for is known by key as bits, and their list is not looked at.
+If no event fits two components, and a run ignores only events that it cannot bind, an event extends
+a run in one way at most. A row holds the events by level. The runs of a key are listed in the order
+of results, those that an event moves before the others. Most events cannot move any run of their
+key. Each key has the levels for which its runs wait as bits, so such an event does not visit the
+list.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from sase.engine.kernels.jit.compiler import inlined, kernel, linked
 from sase.engine.kernels.jit.signatures import IntRows, OutIntRows, OutInts
 from sase.engine.kernels.kleene import run_nodes as nodes
 from sase.engine.kernels.kleene.match_buffer import MatchBuffer
+from sase.engine.kernels.kleene.predicates import comparison_holds
 from sase.engine.kernels.kleene.run_nodes import (
     CROWDED,
     DONE,
@@ -23,25 +25,24 @@ from sase.engine.kernels.kleene.run_nodes import (
     Incoming,
     Machine,
 )
-from sase.engine.kernels.kleene.transitions import comparison_holds
 from sase.engine.kernels.runs.matches import Listed
-from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.kernels.window import window_start
+from sase.engine.kernels.sentinels import NOTHING, window_start
 
-# Of a run: the next one of its key, the measure and the number of its first event, as bits the
-# levels that have events and those that it waits for, the order of its last event; then the events.
+# Fields of a run: the next one of its key, the measure and the number of its first event, the
+# levels that have events and those that it waits for as bits, and the order of its last event; then
+# the events.
 NEXT, START, FIRST, HELD, WAITS, TIE = range(6)
 EVENTS = 6
-# Of a key: its first run, as bits the levels that its runs wait for, how many runs there are, and
-# how many there may be until those are looked for that have ended.
+# Fields of a key: its first run, the levels that its runs wait for as bits, the number of runs, and
+# the number of runs from which on ended ones are searched.
 HEAD, WANTED, COUNT, LIMIT = range(4)
 KEY_WIDTH = 4
 FEWEST = 8
-# Of a level: the members of its element as bits, those of the next one, and where the comparisons
-# begin and end that are asked of its event.
+# Fields of a level: the members of its element as bits, those of the next one, and begin and end of
+# the comparisons of its event.
 MEMBERS, ONWARD, CHECKS, CHECKS_END = range(4)
 LEVEL_WIDTH = 4
-# Of a comparison: the level of the other event, and what `comparison_holds` reads.
+# Fields of a comparison: the level of the other event, and the arguments of `comparison_holds`.
 OTHER, CHECK = range(2)
 
 
@@ -54,7 +55,7 @@ class LineRuns(NamedTuple):
 
 
 class LinePattern(NamedTuple):
-    """Levels, comparisons, as bits the levels to begin at, and what the window spans."""
+    """Levels, comparisons, the levels to begin at as bits, and the span of the window."""
 
     levels: IntRows
     checks: IntRows
@@ -75,7 +76,7 @@ def level_of(bits: int) -> int:
 def accepts(
     machine: Machine, pattern: LinePattern, rows: OutIntRows, row: int, level: int, event: int
 ) -> bool:
-    """Whether the comparisons with what a run has bound accept an event."""
+    """Whether the comparisons with the bound events of a run accept an event."""
     for number in range(pattern.levels[level, CHECKS], pattern.levels[level, CHECKS_END]):
         other = pattern.checks[number, OTHER]
         if (rows[row, HELD] >> other) & 1 == 1 and not comparison_holds(
@@ -119,7 +120,7 @@ def free_row(runs: LineRuns, row: int) -> None:
 
 @linked
 def write_row(rows: OutIntRows, row: int, written: MatchBuffer, listed: Listed) -> None:
-    """Write a match, its events in the order of the stream."""
+    """Write a match with its events in the order of the stream."""
     count, begin, levels = written.sizes[0], written.sizes[1], written.lengths.shape[0]
     for level in range(levels):
         event, to = rows[row, EVENTS + level], begin + level
@@ -210,7 +211,7 @@ def advance_set_lines(
     machine: Machine, pattern: LinePattern, runs: LineRuns, incoming: Incoming,
     written: MatchBuffer, listed: Listed,
 ) -> int:  # fmt: skip
-    """Apply events, on from where it stopped, and write the matches that they complete."""
+    """Apply events, from the last stop on, and write the matches that they complete."""
     rows, state, levels = runs.rows, runs.state, pattern.levels.shape[0]
     until = state[nodes.STEPS] + PATIENCE
     while state[nodes.AT] < incoming.numbers.shape[0]:
@@ -254,7 +255,7 @@ def advance_set_lines(
 
 @kernel
 def expire_set_lines(runs: LineRuns, bound: int) -> int:
-    """Free the runs whose window has passed; return the first event of the others, or `NOTHING`."""
+    """Free the runs with a past window; return the first event of the others, or `NOTHING`."""
     rows, state, first = runs.rows, runs.state, NOTHING
     for key in range(runs.keys.shape[0]):
         own = runs.keys[key]

@@ -1,1 +1,1 @@
-"""Operators that recipes and papers compare with; no optimizer chooses them."""
+"""Operators for comparisons with papers; the optimizer never chooses them."""

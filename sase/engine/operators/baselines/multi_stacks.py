@@ -15,14 +15,14 @@ from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import Context
 from sase.engine.snapshots.layout import SAME, Array, Record
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.nodes import SequenceConstruction
+from sase.planning.plan.nodes import SequenceConstruction
 
-# Events that are pushed before the limits of the run are checked: each may look at many before it.
+# Events that are pushed between checks of limits: each may visit many earlier events.
 AT_ONCE = 1 << 12
 
 
 class MultiStacks(ActiveStacks):
-    """The stacks of the first key, through which construction walks, and those of the others."""
+    """The stacks of the first key, which construction uses, and those of the other keys."""
 
     layout = ActiveStacks.layout | dict(
         others=Record(
@@ -67,7 +67,7 @@ class MultiStacks(ActiveStacks):
         self._others = others
 
     def _moved(self, array: Numbers, room: int) -> Numbers:
-        """Enlarge the rings of the levels; an instance stands at the place of its number."""
+        """Enlarge the rings of the levels; instance numbers modulo the size are places."""
         larger, ends = zeros((*array.shape[:2], room)), self.stacks.ends
         for before, after in zip(array, larger, strict=True):
             for old, new, tail, count in zip(before, after, ends[TAIL], ends[COUNT], strict=True):

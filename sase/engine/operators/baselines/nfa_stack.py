@@ -23,7 +23,7 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Context, Counters, Sequences, span_of
 from sase.engine.snapshots.layout import SAME, Array, Declared, Record
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
-from sase.planning.nodes import SequenceConstruction
+from sase.planning.plan.nodes import SequenceConstruction
 
 
 class NfaStack(Declared):
@@ -62,9 +62,10 @@ class NfaStack(Declared):
         advance(arrivals, frozen(block.positions), block.end, self._levels, self.stack)
 
     def walk(self, checks: Checks | None, tally: Tally | None, out: Sequences, written: int) -> int:
-        """Write the sequences that end in final states behind those written.
+        """Write the sequences that end in final states after those written.
 
-        Return how many are written then; it may have paused before there is no more or no room.
+        Return how many are written then; it may have paused although there is more, and room for
+        it.
         """
         if tally is None:
             searches = search if checks is None else search_checked
@@ -74,11 +75,11 @@ class NfaStack(Declared):
 
     @property
     def is_paused(self) -> bool:
-        """Whether there is more to write, or to look for."""
+        """Whether there are more sequences to write or to search."""
         return bool(self._search.at[0] < self.stack.sizes[0])
 
     def evict(self, bound: int) -> None:
-        """Evict nothing: only active instance stacks take a window."""
+        """Evict nothing: only active instance stacks use a window."""
 
     def free(self) -> int | None:
         """The first event of all."""
@@ -100,12 +101,12 @@ class NfaStack(Declared):
         return {"cells": cells, "most_bytes": sum(array.nbytes for array in self.stack)}
 
     def walked(self) -> Counters:
-        """Walks, and cells visited by level; the last one of a walk begins it."""
+        """Walks, and cells visited by level; each cell of the last level begins a walk."""
         visited = self._search.visited.tolist()
         return {"walks": visited[-1], "visited": visited}
 
     def flow(self, tally: Tally, rejected: list[int], built: int) -> Counters:
-        """By level the cells that passed, were passed over, or ended a choice."""
+        """By level the cells that passed, were skipped, or ended a choice."""
         passed = tally.levels.tolist()
         known = zip(self._search.visited.tolist(), passed, rejected, strict=True)
         unfit = [seen - through - turned for seen, through, turned in known]
@@ -115,7 +116,7 @@ class NfaStack(Declared):
         part, cells, stack = saved.part("stack"), saved.live.positions, values.stack
         part.check(stack.sizes[0] == cells <= len(stack.row), "there is not a cell for each event")
         part.check_events(stack.row[:cells][stack.entered[:cells] != 0])
-        # Between pushes no search is under way, but where LIMIT ended it.
+        # Between pushes no search is under way, unless LIMIT ended it.
         part, at = saved.part("search"), values.search.at
         is_left = saved.live.is_done and 0 <= at[0] <= cells and NOTHING <= at[1] < self._levels
         part.check(is_left or (at[0] == cells and at[1] == NOTHING), "a search is under way")

@@ -1,1 +1,1 @@
-"""What matches of every form hold: series, sets, groups, candidates, and unions of them."""
+"""The matches of every form: series, sets, groups, candidates, and unions of them."""

@@ -1,84 +1,130 @@
-"""Matches whose components bind any number of events."""
+"""Matches with components that bind any number of events, in columns that depend on the form."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.cached_property import cached_property
-from sase.engine.columns.arrays import Numbers
-from sase.engine.kernels.kleene.residual_checks import (
+from sase.engine.columns.arrays import Floats, Mask, Numbers
+from sase.engine.kernels.kleene.match_arrays import (
     MatchArrays,
     gather_level,
     gather_ranges,
-    scatter_level,
 )
-from sase.engine.snapshots.saved_state import Saved
+
+Places: TypeAlias = slice | NDArray[np.bool_ | np.int64]
+# A column that is None in some forms; its readers know the form.
+OptionalNumbers: TypeAlias = Numbers | Any
+# The rows of `times`.
+START, END, DETECTED = range(3)
+TIMES = 3
+# A column has a value for each event, match or iteration.
+EVENT, MATCH, ITERATION = range(3)
 
 
+class BindingColumn(NamedTuple):
+    """The unit with one value in a column, and the axis of the values."""
+
+    per: int
+    axis: int = 0
+
+
+COLUMNS: Mapping[str, BindingColumn] = dict(
+    events=BindingColumn(EVENT),
+    lengths=BindingColumn(MATCH, axis=1),
+    states=BindingColumn(EVENT),
+    slots=BindingColumn(EVENT),
+    counts=BindingColumn(MATCH, axis=1),
+    sizes=BindingColumn(ITERATION),
+    kinds=BindingColumn(ITERATION),
+    owners=BindingColumn(ITERATION),
+    detected=BindingColumn(MATCH),
+    times=BindingColumn(MATCH, axis=1),
+    confidences=BindingColumn(MATCH),
+    branches=BindingColumn(MATCH),
+    values=BindingColumn(MATCH, axis=1),
+)
+
+
+@dataclass(frozen=True, eq=False)
 class Bindings:
     """The events of all matches, match by match, each in stream order.
 
-    `ends` is where each match ends; `lengths` how many events each component binds, by level.
+    `ends` has the end of each match in `events`, `lengths` the number of events of each component,
+    by level. Other columns are None if no match of a form has them.
+
+    Sets: `states` are the levels that bind the events; without them events are in the order of the
+    pattern. Repeated groups: `slots` are the numbers of variables in their groups, 0 outside of
+    groups. `counts` are the numbers of iterations of each group, in the order of the pattern.
+    `sizes` and `kinds` have the number of events and the branch of each iteration, match by match,
+    group by group, iteration by iteration. `detected` has the times of detection under
+    `earliest_maximal`. Imprecise time: `times` are `ts_start`, `ts_end` and `detected_at` in raw
+    units.
+
+    A pattern with choices: `branches` are the branches of the matches. `lengths`, `states` and
+    `slots` are by the variables of the whole pattern, `counts` are of all groups together, and
+    `owners` are the variables of the groups of iterations. `values` are tags and bits of the
+    columns of RETURN, as soon as they are computed.
     """
 
-    def __init__(self, events: Numbers, ends: Numbers, lengths: Numbers) -> None:
-        self._events, self._ends, self._lengths = events, ends, lengths
+    events: Numbers
+    ends: Numbers
+    lengths: Numbers
+    states: OptionalNumbers = None
+    slots: OptionalNumbers = None
+    counts: OptionalNumbers = None
+    sizes: OptionalNumbers = None
+    kinds: OptionalNumbers = None
+    owners: OptionalNumbers = None
+    detected: OptionalNumbers = None
+    times: OptionalNumbers = None
+    confidences: Floats | Any = None
+    # There are at most 256 branches, but snapshots store them as int64 like all numbers.
+    branches: NDArray[np.int16 | np.int64] | Any = None
+    values: OptionalNumbers = None
 
-    @property
-    def events(self) -> Numbers:
-        """The events of all matches."""
-        return self._events
-
-    @property
-    def ends(self) -> Numbers:
-        """Where each match ends."""
-        return self._ends
-
-    @property
-    def lengths(self) -> Numbers:
-        """How many events each component binds, by level."""
-        return self._lengths
-
-    @classmethod
-    def none(cls, levels: int) -> Bindings:
-        """No match."""
-        empty = np.empty(0, np.int64)
-        return cls(empty, empty, np.empty((levels, 0), np.int64))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Bindings], levels: int) -> Bindings:
-        """Concatenate."""
+    @staticmethod
+    def joined(parts: Sequence[Bindings]) -> Bindings:
+        """Concatenate at least one part."""
+        kinds = {type(part) for part in parts}
         if len(parts) == 1:
             return parts[0]
-        kinds = {type(part) for part in parts}
-        if len(kinds) == 1:
-            return kinds.pop().united(parts, levels)
-        general = parts[0].general() if parts else Bindings
-        return general.united(parts, levels)
+        return (kinds.pop() if len(kinds) == 1 else Bindings).united(parts)
 
     @classmethod
-    def general(cls) -> type[Bindings]:
-        """What such and others are joined as."""
-        return Bindings
-
-    @classmethod
-    def united(cls, parts: Sequence[Any], levels: int) -> Bindings:
-        """Concatenate some of one kind."""
-        parts = [cls.none(levels), *parts]
+    def united(cls, parts: Sequence[Any]) -> Bindings:
+        """Concatenate parts of one form; a column that a part does not have is 0 there."""
+        columns = dict[str, Any]()
+        for name, column in COLUMNS.items():
+            every = [getattr(part, name) for part in parts]
+            known = next((each for each in every if each is not None), None)
+            if known is not None:
+                pairs = zip(parts, every, strict=True)
+                every = [p.without(column, known) if e is None else e for p, e in pairs]
+                columns[name] = np.concatenate(every, axis=column.axis)
         before = np.cumsum([0, *(len(part.events) for part in parts[:-1])])
-        return cls(
-            np.concatenate([part.events for part in parts]),
-            np.concatenate([part.ends + n for part, n in zip(parts, before, strict=True)]),
-            np.concatenate([part.lengths for part in parts], axis=1),
-        )
+        ends = [part.ends + n for part, n in zip(parts, before, strict=True)]
+        return Bindings(ends=np.concatenate(ends), **columns)
+
+    def without(self, column: BindingColumn, other: NDArray[Any]) -> NDArray[Any]:
+        """A column of zeros in place of one that these matches do not have."""
+        shape = list(other.shape)
+        shape[column.axis] = {EVENT: len(self.events), MATCH: self.size, ITERATION: 0}[column.per]
+        return np.zeros(shape, other.dtype)
+
+    @property
+    def general(self) -> Bindings:
+        """The same matches with all columns as arrays."""
+        return self
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Levels and matches, as of a matrix of sequences."""
+        """The numbers of levels and matches, as the shape of a matrix of sequences."""
         levels, count = self.lengths.shape
         return levels, count
 
@@ -90,11 +136,12 @@ class Bindings:
     @property
     def nbytes(self) -> int:
         """The bytes of the arrays."""
-        return self.events.nbytes + self.ends.nbytes + self.lengths.nbytes
+        columns = (getattr(self, name) for name in ("ends", *COLUMNS))
+        return sum(each.nbytes for each in columns if each is not None)
 
     @cached_property
     def begins(self) -> Numbers:
-        """Where each match begins."""
+        """The begin of each match in `events`."""
         return begins_of(self.ends)
 
     @property
@@ -104,179 +151,118 @@ class Bindings:
 
     @property
     def oldest(self) -> Numbers:
-        """Events that none of the matches has one before."""
-        return self.first
+        """An event with none before it in each match; events of imprecise time have no order."""
+        return self.first if self.times is None else self.events
 
     @property
     def last(self) -> Numbers:
         """The last event of each match."""
         return self.events[self.ends - 1]
 
-    def __getitem__(self, key: tuple[slice, slice | NDArray[np.bool_ | np.int64]]) -> Bindings:
-        """Take matches, as columns are taken of a matrix."""
+    @property
+    def matches(self) -> Numbers:
+        """The number of the match of each event."""
+        return np.repeat(np.arange(self.size), np.diff(self.ends, prepend=0))
+
+    @property
+    def known_states(self) -> Numbers:
+        """The level that binds each event."""
+        if self.states is not None:
+            return self.states
+        levels = np.tile(np.arange(self.shape[0]), self.size)
+        return np.repeat(levels, np.ascontiguousarray(self.lengths.T).reshape(-1))
+
+    @property
+    def iterations(self) -> Numbers:
+        """The number of iterations of each match."""
+        return np.zeros(self.size, np.int64) if self.counts is None else self.counts.sum(axis=0)
+
+    def __getitem__(self, key: tuple[slice, Places]) -> Bindings:
+        """Take matches, as columns of a matrix are taken."""
         every, places = key
         assert every == slice(None)
         return self._at(places)
 
-    def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> Bindings:
-        lengths = np.ascontiguousarray(self.lengths[:, places])
-        ends = np.cumsum(lengths.sum(axis=0))
-        return Bindings(ranges(self.events, self.ends, places), ends, lengths)
-
-    def checkpoint(self) -> dict[str, Numbers]:
-        """The arrays."""
-        return {"events": self.events, "ends": self.ends, "lengths": self.lengths}
-
-    @classmethod
-    def restored(cls, saved: Saved, levels: int) -> Bindings:
-        """Bindings from a checkpoint: every match has events, as many as its lengths say."""
-        events = saved.part("events").events(None)
-        lengths = saved.part("lengths").array(levels, None, low=0, high=len(events))
-        ends = saved.part("ends").array(lengths.shape[1], low=1, high=len(events))
-        saved.check(int(lengths.sum()) == len(events), "lengths are not those of the matches")
-        whole = lengths.sum(axis=0)
-        saved.check(bool((whole > 0).all() and (np.cumsum(whole) == ends).all()), "ends differ")
-        return cls(events, ends, lengths)
+    def _at(self, places: Places) -> Bindings:
+        columns = dict[str, Any]()
+        for name, column in COLUMNS.items():
+            values = getattr(self, name)
+            if values is None:
+                continue
+            if column.per == MATCH:
+                taken = np.ascontiguousarray(values[:, places] if column.axis else values[places])
+            else:
+                ends = self.ends if column.per == EVENT else np.cumsum(self.iterations)
+                taken = ranges(values, ends, places)
+            columns[name] = taken
+        return Bindings(ends=np.cumsum(columns["lengths"].sum(axis=0)), **columns)
 
     def mapped(self, change: Callable[[Numbers], Numbers]) -> Bindings:
         """Map the event numbers."""
-        return Bindings(change(self.events), self.ends, self.lengths)
+        return replace(self, events=change(self.events))
+
+    def valued(self, values: Numbers) -> Bindings:
+        """These matches with the columns of RETURN."""
+        return replace(self, values=values)
+
+    @cached_property
+    def canonical(self) -> Bindings:
+        """These matches with their events by state, in stream order within a state."""
+        order, found = np.lexsort((self.known_states, self.matches)), self.general
+        columns = {name: getattr(found, name) for name in ("events", "states", "slots")}
+        sorted_ = {name: each[order] for name, each in columns.items() if each is not None}
+        return replace(found, **sorted_)
 
     def by_level(self) -> Bindings:
-        """The events of each match level by level, in stream order within one."""
-        return self
+        """These matches with their events by level, in stream order within a level."""
+        is_by_level = self.states is None or self.branches is not None
+        return self if is_by_level else replace(self.canonical, states=None)
 
     def of_level(self, level: int) -> tuple[Numbers, Numbers]:
-        """The events that a component binds in all matches, and where those of each match end."""
+        """The events that a component binds in all matches, and the ends of those of each match."""
         ends = np.cumsum(self.lengths[level])
+        if self.states is not None:
+            return self.events[self.states == level], ends
         events = np.empty(int(ends[-1]) if len(ends) else 0, np.int64)
         gather_level(self.events, self.ends, self.lengths, level, events)
         return events, ends
 
-    def one_of_level(self, level: int) -> tuple[Numbers, NDArray[np.bool_]]:
-        """The event of each match that a single component binds, and whether there is one."""
+    def one_of_level(self, level: int) -> tuple[Numbers, Mask]:
+        """The event that a single component binds in each match, and whether there is one."""
         known = self.lengths[level] > 0
+        if self.states is not None:
+            found = self.first
+            found[known] = self.events[self.states == level]
+            return found, known
         begins = self.begins + self.lengths[:level].sum(axis=0)
         return self.events[np.where(known, begins, self.begins)], known
 
 
-class ColumnarBindings(Bindings):
-    """Bindings by component, none of which is empty in any match.
-
-    `stops` is where the events of each match end, by level; None where each match has one.
-    Results show them so; the rows of whole matches are put together on demand.
-    """
-
-    def __init__(self, levels: Sequence[Numbers], stops: Sequence[Numbers | None]) -> None:
-        self.levels, self.stops = tuple(levels), tuple(stops)
-
-    @classmethod
-    def united(cls, parts: Sequence[ColumnarBindings], levels: int) -> ColumnarBindings:
-        """Concatenate."""
-        bound_levels, found = list[Numbers](), list[Numbers | None]()
-        for level in range(levels):
-            bound, stops = [p.levels[level] for p in parts], [p.stops[level] for p in parts]
-            before = np.cumsum([0, *map(len, bound)])
-            known = [each + n for each, n in zip(stops, before, strict=False) if each is not None]
-            bound_levels.append(np.concatenate(bound))
-            found.append(np.concatenate(known) if known else None)
-        return cls(bound_levels, found)
-
-    @cached_property
-    def lengths(self) -> Numbers:
-        """How many events each component binds, by level."""
-        lengths = np.ones((len(self.levels), self.size), np.int64)
-        for level, stops in enumerate(self.stops):
-            if stops is not None:
-                lengths[level] = stops - begins_of(stops)
-        return lengths
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Levels and matches, as of a matrix of sequences."""
-        stops = self.stops[0]
-        return len(self.levels), len(self.levels[0] if stops is None else stops)
-
-    @cached_property
-    def events(self) -> Numbers:
-        """The events of all matches."""
-        events = np.empty(sum(map(len, self.levels)), np.int64)
-        for level, bound in enumerate(self.levels):
-            scatter_level(bound, self.ends, self.lengths, level, events)
-        return events
-
-    @cached_property
-    def ends(self) -> Numbers:
-        """Where each match ends."""
-        known = [stops for stops in self.stops if stops is not None]
-        singles = len(self.stops) - len(known)
-        return singles * np.arange(1, self.size + 1, dtype=np.int64) + sum(known)
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of the arrays."""
-        arrays = (*self.levels, *self.stops)
-        return sum(each.nbytes for each in arrays if each is not None)
-
-    @property
-    def first(self) -> Numbers:
-        """The first event of each match."""
-        bound, stops = self.levels[0], self.stops[0]
-        return bound if stops is None else bound[begins_of(stops)]
-
-    @property
-    def last(self) -> Numbers:
-        """The last event of each match."""
-        bound, stops = self.levels[-1], self.stops[-1]
-        return bound if stops is None else bound[stops - 1]
-
-    def _at(self, places: slice | NDArray[np.bool_ | np.int64]) -> ColumnarBindings:
-        levels, found = list[Numbers](), list[Numbers | None]()
-        for bound, stops in zip(self.levels, self.stops, strict=True):
-            levels.append(bound[places] if stops is None else ranges(bound, stops, places))
-            sizes = None if stops is None else (stops - begins_of(stops))[places]
-            found.append(None if sizes is None else np.cumsum(sizes))
-        return ColumnarBindings(levels, found)
-
-    def mapped(self, change: Callable[[Numbers], Numbers]) -> ColumnarBindings:
-        """Map the event numbers."""
-        return ColumnarBindings([change(level) for level in self.levels], self.stops)
-
-    def of_level(self, level: int) -> tuple[Numbers, Numbers]:
-        """The events that a component binds in all matches, and where those of each match end."""
-        stops = self.stops[level]
-        return self.levels[level], np.arange(1, self.size + 1) if stops is None else stops
-
-    def one_of_level(self, level: int) -> tuple[Numbers, NDArray[np.bool_]]:
-        """The event of each match that a single component binds."""
-        return self.levels[level], np.ones(self.size, np.bool_)
-
-
-def first_of(found: Numbers | Bindings) -> Numbers:
+def first_of(bindings: Numbers | Bindings) -> Numbers:
     """The first event of each match."""
-    return found.first if isinstance(found, Bindings) else found[0]
+    return bindings.first if isinstance(bindings, Bindings) else bindings[0]
 
 
-def last_of(found: Numbers | Bindings) -> Numbers:
+def last_of(bindings: Numbers | Bindings) -> Numbers:
     """The last event of each match."""
-    return found.last if isinstance(found, Bindings) else found[-1]
+    return bindings.last if isinstance(bindings, Bindings) else bindings[-1]
 
 
-def as_bindings(found: Numbers | Bindings) -> Bindings:
-    """Sequences as bindings."""
-    if isinstance(found, Bindings):
-        return found
-    levels, count = found.shape
+def as_bindings(bindings: Numbers | Bindings) -> Bindings:
+    """Make bindings of sequences."""
+    if isinstance(bindings, Bindings):
+        return bindings
+    levels, count = bindings.shape
     return Bindings(
-        np.ascontiguousarray(found.T).reshape(-1),
+        np.ascontiguousarray(bindings.T).reshape(-1),
         np.arange(1, count + 1, dtype=np.int64) * levels,
         np.ones((levels, count), np.int64),
     )
 
 
-def match_arrays(found: Bindings) -> MatchArrays:
-    """Matches as kernels take them."""
-    return MatchArrays(found.events, found.ends, np.ascontiguousarray(found.lengths))
+def match_arrays(bindings: Bindings) -> MatchArrays:
+    """Matches in the form that kernels need."""
+    return MatchArrays(bindings.events, bindings.ends, np.ascontiguousarray(bindings.lengths))
 
 
 def begins_of(ends: Numbers) -> Numbers:
@@ -284,7 +270,7 @@ def begins_of(ends: Numbers) -> Numbers:
     return np.append(np.zeros(1, np.int64), ends)[: len(ends)]
 
 
-def ranges(given: Numbers, ends: Numbers, places: slice | NDArray[np.bool_ | np.int64]) -> Numbers:
+def ranges(given: Numbers, ends: Numbers, places: Places) -> Numbers:
     """Take some of adjacent ranges of an array."""
     begins = begins_of(ends)
     if isinstance(places, slice) and places.step is None:
@@ -296,9 +282,13 @@ def ranges(given: Numbers, ends: Numbers, places: slice | NDArray[np.bool_ | np.
     return out
 
 
-def lengths_of(levels: Numbers, found: Bindings) -> Numbers:
-    """The lengths of matches by level, by the level of each event."""
-    matches = np.repeat(np.arange(found.size), np.diff(found.ends, prepend=0))
-    lengths = np.zeros_like(found.lengths)
-    np.add.at(lengths, (levels, matches), 1)
+def lengths_of(bindings: Bindings) -> Numbers:
+    """The lengths of matches by the state of each event."""
+    lengths = np.zeros_like(bindings.lengths)
+    np.add.at(lengths, (bindings.known_states, bindings.matches), 1)
     return lengths
+
+
+def likely_of(bindings: Numbers | Bindings) -> Bindings | None:
+    """Matches of imprecise time; None for others."""
+    return bindings if isinstance(bindings, Bindings) and bindings.times is not None else None

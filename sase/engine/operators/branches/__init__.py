@@ -1,1 +1,1 @@
-"""Branches of a pattern: scans that they share, and the union of their matches."""
+"""Branches of a pattern: the scans that they share, and the union of their matches."""

@@ -1,4 +1,4 @@
-"""Merge the matches of branches, each of which finds them in order, with few of them in hand."""
+"""Merge the matches of branches; each branch yields them in order, and few are held at a time."""
 
 from __future__ import annotations
 
@@ -8,52 +8,50 @@ from typing import TypeAlias
 import numpy as np
 
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.bindings.unions import UnionBindings
+from sase.engine.operators.bindings.bindings import Bindings
 
-# What some branches find in order, by their numbers.
-FoundByBranches: TypeAlias = tuple[tuple[int, ...], Iterator[UnionBindings]]
+# The matches of some branches in order, with the numbers of the branches.
+FoundByBranches: TypeAlias = tuple[tuple[int, ...], Iterator[Bindings]]
 
 
 class BranchMerge:
-    """What some scans find, merged as far as none can find anything before.
+    """Merges the matches of several scans, as far as no scan can yield an earlier match.
 
-    `ordered` gives the places of matches in order, of the same ones that of the first branch;
-    from each scan at least so many matches are taken `at_once`, if it has them.
+    `ordered` returns the places of matches in order; of equal matches only that of the first
+    branch. From each scan at least `at_once` matches are read at a time, if it has them.
     """
 
     def __init__(
         self,
         scans: list[FoundByBranches],
-        levels: int,
-        ordered: Callable[[UnionBindings], Numbers],
+        ordered: Callable[[Bindings], Numbers],
         at_once: int,
     ) -> None:
-        self._live = dict(scans)
-        self._levels, self._ordered, self._at_once = levels, ordered, at_once
+        self._live, self._ordered, self._at_once = dict(scans), ordered, at_once
 
-    def matches(self) -> Iterator[UnionBindings]:
+    def matches(self) -> Iterator[Bindings]:
         """Yield the matches in order, each once."""
-        hungry, held = set(self._live), list[UnionBindings]()
+        hungry, held = set(self._live), list[Bindings]()
         while True:
             held += [part for branches in sorted(hungry) for part in self._taken(branches)]
             if not held:
                 return
-            whole = UnionBindings.united(held, self._levels)
-            whole = whole.at(self._ordered(whole))
+            whole = Bindings.joined(held)
+            whole = whole[:, self._ordered(whole)]
             if not self._live:
                 yield whole
                 return
-            # The last match in hand of each scan that goes on: what it finds comes behind that.
+            # The last held match of each live scan: its next matches come after that one.
             ends = {branches: _last(whole, branches) for branches in self._live}
             end = min(ends.values())
             hungry = {branches for branches, place in ends.items() if place == end}
             count = _before(whole, end)
             if count:
-                yield whole.at(slice(0, count))
-            held = [whole.at(slice(count, None))]
+                yield whole[:, :count]
+            held = [whole[:, count:]]
 
-    def _taken(self, branches: tuple[int, ...]) -> Iterator[UnionBindings]:
-        """The next matches of a scan, which is over where it has no more."""
+    def _taken(self, branches: tuple[int, ...]) -> Iterator[Bindings]:
+        """Read the next matches of a scan; the scan has ended if it yields no more."""
         count, left = 0, self._live.get(branches)
         while left is not None and count < self._at_once:
             part = next(left, None)
@@ -64,22 +62,22 @@ class BranchMerge:
             yield part
 
 
-def _last(found: UnionBindings, branches: tuple[int, ...]) -> int:
+def _last(bindings: Bindings, branches: tuple[int, ...]) -> int:
     """The place of the last match of some branches; -1 if they have none."""
-    places = np.flatnonzero(np.isin(found.branches, branches))
+    places = np.flatnonzero(np.isin(bindings.branches, branches))
     return int(places[-1]) if len(places) else -1
 
 
-def _before(found: UnionBindings, place: int) -> int:
-    """How many matches come before all of the same events as one: these may be told apart later."""
+def _before(bindings: Bindings, place: int) -> int:
+    """Count the matches before all those with the same events: later copies may come."""
     if place < 0:
         return 0
-    wanted = _events(found, place)
-    while place > 0 and np.array_equal(_events(found, place - 1), wanted):
+    wanted = _events(bindings, place)
+    while place > 0 and np.array_equal(_events(bindings, place - 1), wanted):
         place -= 1
     return place
 
 
-def _events(found: UnionBindings, place: int) -> Numbers:
-    events: Numbers = found.events[found.begins[place] : found.ends[place]]
+def _events(bindings: Bindings, place: int) -> Numbers:
+    events: Numbers = bindings.events[bindings.begins[place] : bindings.ends[place]]
     return events

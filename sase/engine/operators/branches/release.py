@@ -1,4 +1,4 @@
-"""Which matches of a union wait no more: nothing can come before them, and no copy of them."""
+"""Decide when matches of a union are released: when no earlier match and no copy can come."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sase.engine.blocks.block import Watermark
 from sase.engine.blocks.event_buffer import EventBuffer
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.sentinels import EARLIEST, LATEST
-from sase.engine.operators.bindings.unions import UnionBindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import size_of
 from sase.engine.snapshots.layout import Declared, Number, Row
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.detection import CopyWait, branches_with_copies, wait_for_copies
-from sase.planning.nodes import Union
+from sase.planning.branches import CopyWait, branches_with_copies, wait_for_copies
+from sase.planning.plan.nodes import Union
 from sase.planning.split import window_of
 
 
@@ -26,10 +26,10 @@ from sase.planning.split import window_of
 class UnionRelease(Declared):
     """The rule by which matches are released, in order.
 
-    A match is released when time has passed its detection, and that of any copy of it: at the end
-    of the window of its first event, in time or by the first event beyond. `copied` are the
-    branches whose matches may have copies. Positions before `passed` are those of events that are
-    before the time of the last watermark, which is the `clock`.
+    A match is released after its detection, and after that of any copy of it. A copy may come until
+    the end of the window of the match's first event: until that time, or until the first event
+    beyond. `copied` are the branches with matches that may have copies. Positions before `passed`
+    are those of events before the time of the last watermark, which is the `clock`.
     """
 
     layout = dict(
@@ -49,31 +49,31 @@ class UnionRelease(Declared):
         return cls(copied, wait_for_copies(union), window_of(union))
 
     def keep(self, buffer: EventBuffer) -> None:
-        """Keep of events what tells when their windows have passed."""
+        """Keep the event columns that are needed to find the end of windows."""
         if self.waits is CopyWait.EVENTS:
             buffer.keep("position")
 
-    def measures(self, found: UnionBindings, detected: Numbers, buffer: EventBuffer) -> Numbers:
-        """The measure that the watermark has to pass until no copy of each match may come."""
-        copied = self.copied[found.branches]
+    def measures(self, bindings: Bindings, detected: Numbers, buffer: EventBuffer) -> Numbers:
+        """The measure that the watermark has to pass until no copy of each match can come."""
+        copied = self.copied[bindings.branches]
         if self.waits is None or not copied.any():
-            return np.full(found.size, EARLIEST)
+            return np.full(bindings.size, EARLIEST)
         if self.waits is CopyWait.END:
             return np.where(copied, LATEST, EARLIEST)
         assert self.window is not None
         size = size_of(self.window)
         if self.waits is CopyWait.EVENTS:
             size = min(size, LATEST - 1) + self.window.inclusive
-            first = buffer.numbers("position")[found.first & buffer.mask]
-        elif found.likely is not None:  # whose first time is an interval
+            first = buffer.numbers("position")[bindings.first & buffer.mask]
+        elif bindings.times is not None:  # the first time is an interval
             first = detected
         else:
-            first = buffer.numbers("ts")[found.first & buffer.mask]
+            first = buffer.numbers("ts")[bindings.first & buffer.mask]
         latest = np.where(first > LATEST - size, LATEST, first + size)
         return np.where(copied, latest, EARLIEST)
 
     def advance(self, watermark: Watermark) -> int:
-        """Take a watermark; the measures that it has passed are those below what is returned."""
+        """Take a watermark, and return a bound: the watermark has passed the measures below it."""
         if self.waits is not CopyWait.EVENTS:
             return watermark.ts
         if watermark.ts > self.clock.ts:

@@ -1,4 +1,4 @@
-"""The operators that search some branches of a pattern: those that share a scan, or one alone."""
+"""The operators that search branches of a pattern: several that share a scan, or a single one."""
 
 from __future__ import annotations
 
@@ -17,29 +17,26 @@ from sase.engine.kernels.scan.admission import PLACE, STATE, TIME, admit
 from sase.engine.kernels.scan.stacks import TAG_AT, TAG_BITS
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.active_stacks import ActiveStacks
-from sase.engine.operators.bindings.unions import (
-    BranchLevels,
-    BranchSequences,
-    UnionBindings,
-)
+from sase.engine.operators.bindings.bindings import Bindings
+from sase.engine.operators.bindings.columnar import ColumnarBindings
+from sase.engine.operators.bindings.unions import BranchLevels
 from sase.engine.operators.contract import Context, Counters, HasBranches, OperatorState
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.stopwatch import Stopwatch
-from sase.planning.left_out import missing_types
-from sase.planning.nodes import chain, name_of, reading, variables_of
-from sase.planning.plan import EnginePlan
-from sase.planning.shared_scans import SharedScan
+from sase.planning.branches import SharedScan, missing_types
+from sase.planning.engine_plan import EnginePlan
+from sase.planning.plan.nodes import reading, variables_of
 
-# How the operators of a scan are opened.
+# Opens the operators of a scan.
 Open: TypeAlias = Callable[[Context], list[OperatorState]]
 MOST_TAGS = 1 << TAG_BITS
 
 
 class BranchScan(HasBranches):
-    """The operators of a shared scan, but for those that make results.
+    """The operators of a shared scan, except those that make results.
 
-    Of which branch a match is it knows by the types of its events. Where nothing is kept of events
-    their numbers have these as `tags` while they are on stacks.
+    It finds the branch of a match by the types of its events. If the event buffer keeps no events,
+    their numbers carry the types as `tags` while they are on stacks.
     """
 
     def __init__(
@@ -68,7 +65,7 @@ class BranchScan(HasBranches):
         self._tells = _BranchTable.of(shared, levels, whole) if shared.levels else None
         self._stopwatch: Stopwatch | None = None
         self.parts = range(0)
-        # Whether no event that comes can complete a match of its branches.
+        # Whether no later event can complete a match of its branches.
         self._is_left_out = False
 
     @property
@@ -78,21 +75,21 @@ class BranchScan(HasBranches):
 
     @property
     def stacks(self) -> ActiveStacks | None:
-        """Those on which numbers can have tags, and by which any scan can be fused."""
+        """The active instance stacks, if there are such: tags and fused scans need these."""
         scan = self.states[0]
         stacks = scan.stacks if isinstance(scan, SequenceScanState) else None
         return stacks if isinstance(stacks, ActiveStacks) and type(stacks) is ActiveStacks else None
 
     @property
     def can_tag(self) -> bool:
-        """Whether there is room for tags, and what stands on stacks is asked for nothing else."""
+        """Whether there is room for tags, and stacks need no other facts of their events."""
         return (
             self.stacks is not None
             and len(self.plan.positives) + len(self.plan.negatives) <= TAG_AT
         )
 
     def tag(self) -> None:
-        """Have the types of events tagged to their numbers, from the first on."""
+        """Store the types of events as tags in their numbers, from the first event on."""
         assert self.stacks is not None
         if self._tells is not None:
             self.stacks.tagged = TAG_BITS
@@ -104,16 +101,16 @@ class BranchScan(HasBranches):
         return self._tells is not None
 
     def states_of(self, names: tuple[str, ...]) -> Numbers:
-        """The components that admit each type, as bits by code plus one, and above them its tag."""
+        """The components that admit each type, as bits by code plus one; above them its tag."""
         return self._view.tagged_states(names)
 
     def leave_out(self, types: Collection[str]) -> None:
-        """Search nothing where all events to come are of these types, and one is lacking."""
+        """Stop the search if all later events are of these types, and a needed type is missing."""
         self._is_left_out = bool(missing_types(reading(self.plan.operators).components, types))
 
     def found(
         self, block: Block | None, types: NDArray[np.int16], watermark: Watermark
-    ) -> Iterator[UnionBindings]:
+    ) -> Iterator[Bindings]:
         """The matches of a block, and those that time completes, in order.
 
         `types` are the codes of the input for the events of the block.
@@ -124,7 +121,7 @@ class BranchScan(HasBranches):
             yield from self._through("push", self._view.of(block, types))
         yield from self._through("advance", watermark)
 
-    def _through(self, step: str, argument: Any) -> Iterator[UnionBindings]:
+    def _through(self, step: str, argument: Any) -> Iterator[Bindings]:
         below: Iterator[Any] = iter(())
         for place, state in enumerate(self.states):
             taking = getattr(state, step)
@@ -136,31 +133,30 @@ class BranchScan(HasBranches):
             if found.size:
                 yield self.united(found)
 
-    def united(self, found: Any) -> UnionBindings:
-        """Matches of the operators by the variables of the whole."""
+    def united(self, bindings: Any) -> Bindings:
+        """Matches of the operators, by the variables of the whole pattern."""
         if self._tells is None:
-            return self._levels[self.branches[0]].united(found)
+            return self._levels[self.branches[0]].united(bindings)
         if self._view.types:
-            return self._tells.by_tags(found)
-        return self._tells.by_types(found, self._buffer.types[found & self._buffer.mask])
+            return self._tells.by_tags(bindings)
+        return self._tells.by_types(bindings, self._buffer.types[bindings & self._buffer.mask])
 
-    def operators(self) -> Iterator[tuple[str, Counters]]:
-        """The operators, and what they count, named by the first branch."""
-        kinds = (type(node).__name__ for node in reversed(chain(self.plan.operators)))
-        names = (name_of(kind, self.branches[0] + 1) for kind in kinds)
-        return zip(names, (state.counters() for state in self.states), strict=False)
+    def counted(self) -> Iterator[Counters]:
+        """The counters of each operator."""
+        return (state.counters() for state in self.states)
 
     def time_by(self, stopwatch: Stopwatch) -> None:
-        """Have the operators timed."""
+        """Measure the time of the operators."""
         self._stopwatch, self.parts = stopwatch, stopwatch.more(len(self.states))
 
 
 @dataclass(frozen=True, eq=False)
 class _BranchTable:
-    """Of which branch matches are, by the types of their events.
+    """Finds the branch of matches by the types of their events.
 
-    `variables` is by branch and level; of each level with a choice there is by code or by tag of a
-    type what it adds to the place among the `branches`; of the only one, the branch.
+    `variables` is by branch and level. `codes` and `tags` have a table for each level with a
+    choice, by the code or the tag of a type. The sum of the table entries is the place in
+    `branches`; with one level the entry is the branch itself.
     """
 
     branches: NDArray[np.int16]
@@ -187,31 +183,32 @@ class _BranchTable:
                     tags[level][shared.types.index(name)] = behind * place
             behind *= len(shared.choices[level])
         branches = np.array(shared.branches, np.int16)
-        if len(codes) == 1:  # then that is the branch itself
+        if len(codes) == 1:  # the entries are the branches themselves
             codes, tags = ({k: branches[v] for k, v in each.items()} for each in (codes, tags))
         return cls(branches, variables, levels[0].count, codes, tags)
 
-    def by_types(self, rows: Numbers, types: NDArray[np.int16]) -> UnionBindings:
+    def by_types(self, rows: Numbers, types: NDArray[np.int16]) -> Bindings:
         """Sequences with the types of their events."""
         added = [adds.take(types[level], mode="wrap") for level, adds in self.codes.items()]
         return self._sequences(rows, added)
 
-    def by_tags(self, rows: Numbers) -> UnionBindings:
+    def by_tags(self, rows: Numbers) -> Bindings:
         """Sequences of numbers with tags."""
         added = [adds.take(rows[level] & (MOST_TAGS - 1)) for level, adds in self.tags.items()]
-        rows >>= TAG_BITS  # which construction handed on, and holds no more
+        rows >>= TAG_BITS  # in place: construction has passed the array on, and does not hold it
         return self._sequences(rows, added)
 
-    def _sequences(self, rows: Numbers, added: list[NDArray[np.int16]]) -> UnionBindings:
+    def _sequences(self, rows: Numbers, added: list[NDArray[np.int16]]) -> Bindings:
         branches = added[0] if len(added) == 1 else self.branches[sum(added)]
-        return BranchSequences(rows, branches, self.variables, self.count)
+        one_each = [None] * len(rows)
+        return ColumnarBindings([*rows], one_each, self.variables, self.count, branches=branches)
 
 
 @dataclass
 class _ScanView:
-    """The blocks as a scan sees them: the events that some component of it admits.
+    """The view of a scan on blocks: the events that a component of it admits.
 
-    Where there are `types`, the numbers of events are tagged with the place of theirs among these.
+    With `types` the numbers of events are tagged with the place of their type among these.
     """
 
     plan: EnginePlan

@@ -1,1 +1,1 @@
-"""Repeated groups: the automaton of a pattern, and what its matches are."""
+"""Repeated groups: the automaton of a pattern, and its matches."""

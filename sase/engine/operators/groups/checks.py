@@ -1,24 +1,21 @@
-"""HAVING, RETURN and negation of matches with repeated groups, which are bound once more."""
+"""HAVING, RETURN and negation of matches with repeated groups, which are replayed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 from sase.binding.bound import Conjunct, EquivalenceTest, Quantified
-from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.series import Term
-from sase.engine.kernels.groups.iteration_checks import (
-    GroupMatches,
-    Shape,
+from sase.engine.kernels.runs.residual_checks import (
+    Iterations,
     evaluate_groups,
     forbid_groups,
     select_groups,
 )
-from sase.engine.kernels.kleene.run_nodes import Machine
-from sase.engine.operators.bindings.groups import GroupBindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context
-from sase.engine.operators.groups.matches import matches_of, shape_of
+from sase.engine.operators.groups.matches import iterations_of, shape_of
 from sase.engine.operators.kleene.series_negation import (
     SeriesAbsence,
     SeriesCheck,
@@ -26,9 +23,7 @@ from sase.engine.operators.kleene.series_negation import (
 )
 from sase.engine.operators.programs.pattern_states import PatternStates
 from sase.engine.operators.programs.series_program import SeriesProgram
-from sase.planning.negatives import NegativeComponent
-
-Arguments: TypeAlias = tuple[Machine, Shape, Numbers, GroupMatches]
+from sase.planning.plan.negatives import NegativeComponent
 
 
 class GroupCheck(SeriesCheck):
@@ -50,18 +45,8 @@ class GroupCheck(SeriesCheck):
         self._shape = shape_of(states, program.automaton)
         return program
 
-    def arguments(self, found: GroupBindings) -> Arguments:
-        """What kernels take of some matches, with nodes for any of them."""
-        arguments: Arguments = super().arguments(found)
-        return arguments
-
-    def in_order(self, found: GroupBindings) -> tuple[Numbers]:
-        """The events in the order of the stream, for their gaps."""
-        return (found.events,)
-
-    def _arrays(self, found: GroupBindings) -> Arguments:
-        matches = matches_of(found.by_level())
-        return self.program.machine(), self._shape, self._cells, matches
+    def _iterations(self, bound: Bindings) -> Iterations:
+        return iterations_of(bound, self._shape)
 
 
 class GroupAbsence(SeriesAbsence):

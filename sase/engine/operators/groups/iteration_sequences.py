@@ -1,4 +1,4 @@
-"""Negative sequences inside of repeated groups, looked for in iterations of finished matches."""
+"""Negative sequences inside of repeated groups, searched in iterations of finished matches."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.groups.forbidden_groups import ASKED, forbid_iterations_by_sequences
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.operators.bindings.groups import GroupBindings
+from sase.engine.operators.bindings.bindings import Bindings, match_arrays
+from sase.engine.operators.conditions import ScanFilter
 from sase.engine.operators.contract import Context
-from sase.engine.operators.groups.matches import matches_of
 from sase.engine.operators.groups.sequences import GroupSequencesInGaps
 from sase.engine.operators.programs.pattern_states import PatternStates
-from sase.engine.operators.scan_filter import ScanFilter
-from sase.planning.negatives import NegativeSequence
-from sase.planning.nodes import Negation, RunEvaluation
+from sase.planning.plan.negatives import NegativeSequence
+from sase.planning.plan.nodes import Negation, RunEvaluation
 
 
 class IterationSequence(GroupSequencesInGaps):
-    """A negative sequence of which a match is looked for in each iteration of a branch."""
+    """A negative sequence that is searched in each iteration of a branch."""
 
     def __init__(
         self,
@@ -44,7 +43,8 @@ class IterationSequence(GroupSequencesInGaps):
         inside = replace(context, negatives=(*context.negatives, *negation.components))
         super().__init__(sequence, Negation(node, (), node.window, sequences=(sequence,)), inside)
         self._place = np.array((*where, 0), np.int64)
-        # Blocks know what may be in the group; which of the components an event may be, this alone.
+        # The states of a block tell if an event may be in the group; only this finds its
+        # components.
         self._bits = frozen(np.arange(self.count))
         self._components = negation.components
         own = replace(context, components=(), negatives=negation.components)
@@ -60,18 +60,19 @@ class IterationSequence(GroupSequencesInGaps):
         view.states = self._by_type[1][block.events.types[block.rows].astype(np.int64) + 1]
         self.insert(view, self._conditions.states(view))
 
-    def forbid_in_iterations(self, found: GroupBindings, keep: NDArray[np.bool_]) -> None:
-        """Clear `keep` for the matches in an iteration of which there is a match of this."""
-        self._matches, self._place[ASKED] = matches_of(found.by_level()), 0
-        self.forbid(found, keep, at_end=False)
+    def forbid_in_iterations(self, bindings: Bindings, keep: NDArray[np.bool_]) -> None:
+        """Clear `keep` for the matches with an iteration that has a match of this sequence."""
+        bound, self._place[ASKED] = bindings.by_level(), 0
+        self._matches = self._iterations(bound), match_arrays(bound)
+        self.forbid(bindings, keep, at_end=False)
 
     def _term(self, conjunct: Conjunct, term: Term) -> Term:
         return replace(super()._term(conjunct, term), at_hand=self._at_hand, given=True)
 
-    def _search_gaps(self, found: Any, keep: NDArray[np.bool_], *, at_end: bool) -> int:
-        program = self._program
+    def _search_gaps(self, bindings: Any, keep: NDArray[np.bool_], *, at_end: bool) -> int:
+        program, (iterations, matches) = self._program, self._matches
         return forbid_iterations_by_sequences(
-            program.machine(), self._shape, self._cells, self._matches,
+            program.machine(), iterations, self._cells, matches,
             self._lists, self.arrays, self.gap, self.stored(), self._search, self._first,
             program.cursors, self._place, keep,
         )  # fmt: skip
@@ -80,7 +81,7 @@ class IterationSequence(GroupSequencesInGaps):
 def iteration_sequences(
     node: RunEvaluation, context: Context, states: PatternStates
 ) -> Iterator[IterationSequence]:
-    """The negative sequences of all iterations, each with where it stands."""
+    """The negative sequences of all iterations, each with its place."""
     for group, level in enumerate(states.levels):
         for number, branch in enumerate(states.group(group).branches):
             for negation in branch.negations:

@@ -1,32 +1,24 @@
-"""Matches with repeated groups as kernels take them, and how they are bound once more."""
+"""Matches with repeated groups in the form that kernels need, and how they are replayed."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sase.engine.kernels.groups.iteration_checks import GroupMatches, Shape
+from sase.engine.kernels.runs.residual_checks import Iterations, Shape
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.operators.bindings.groups import GroupBindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.programs.pattern_states import PatternStates
 from sase.engine.operators.programs.series_program import Automaton
 
 
-def matches_of(found: GroupBindings) -> GroupMatches:
-    """What kernels take of matches."""
-    return GroupMatches(
-        found.events,
-        found.slots,
-        found.ends,
-        np.ascontiguousarray(found.lengths),
-        np.ascontiguousarray(found.counts),
-        found.sizes,
-        found.branches,
-        np.zeros(len(found.sizes), np.int64),
-    )
+def iterations_of(bindings: Bindings, shape: Shape) -> Iterations:
+    """The iterations of matches, in the form that kernels need."""
+    counts, lasts = np.ascontiguousarray(bindings.counts), np.zeros_like(bindings.sizes)
+    return Iterations(shape, bindings.slots, counts, bindings.sizes, bindings.kinds, lasts)
 
 
 def shape_of(states: PatternStates, automaton: Automaton) -> Shape:
-    """How matches are bound again."""
+    """The states that replay matches."""
     groups, first, rows = list[int](), list[int](), list[list[int]]()
     widest = max(len(states.group(g).variables) for g in range(len(states.levels)))
     for level, component in enumerate(states.components):

@@ -1,4 +1,4 @@
-"""Negative elements inside of repeated groups, asked of the iterations of finished matches."""
+"""Negative elements inside of repeated groups, checked in the iterations of finished matches."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sase.binding.bound import BoundComponent, Condition, IterationConjunct, Part
-from sase.binding.parts import references, with_values
+from sase.binding.conditions.parts import references, with_values
 from sase.engine.blocks.block import Block, Watermark
 from sase.engine.blocks.builder import states_by_type
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.groups.iteration_checks import forbid_iterations
-from sase.engine.operators.bindings.groups import GroupBindings
+from sase.engine.operators.bindings.bindings import Bindings
+from sase.engine.operators.conditions import ScanFilter
 from sase.engine.operators.contract import Context, bound_of
 from sase.engine.operators.groups.checks import GroupCheck
-from sase.engine.operators.negative_lists import IndexedEvents
+from sase.engine.operators.negative_sequences import IndexedEvents
 from sase.engine.operators.programs.pattern_states import PatternStates
-from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.snapshots.layout import Declared, Each, Own
-from sase.planning.negatives import NegativeComponent
-from sase.planning.nodes import Negation, RunEvaluation
+from sase.planning.plan.negatives import NegativeComponent
+from sase.planning.plan.nodes import Negation, RunEvaluation
 
 if TYPE_CHECKING:
     from sase.engine.operators.groups.iteration_sequences import IterationSequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Place:
-    """A negative element: of which group and branch, and its slot and those around it."""
+    """A negative element: its group and branch, its slot, and those around it."""
 
     component: BoundComponent
     group: int
@@ -75,19 +75,19 @@ class IterationAbsences(Declared):
         for each in self._absences:
             each.insert(view, states)
 
-    def passing(self, found: GroupBindings) -> GroupBindings:
-        """The matches none of whose iterations has an event, or events, that it must not have."""
+    def passing(self, bindings: Bindings) -> Bindings:
+        """The matches without a forbidding event or sequence in any iteration."""
         if not self._every:
-            return found
-        keep = np.ones(found.size, np.bool_)
+            return bindings
+        keep = np.ones(bindings.size, np.bool_)
         for each in self._absences:
-            each.forbid(found, keep)
+            each.forbid(bindings, keep)
         for sequence in self._sequences:
-            sequence.forbid_in_iterations(found, keep)
-        return found if keep.all() else found[:, keep]  # type: ignore[return-value]
+            sequence.forbid_in_iterations(bindings, keep)
+        return bindings if keep.all() else bindings[:, keep]
 
     def evict(self, watermark: Watermark) -> None:
-        """Drop the events before any match to come."""
+        """Drop the events before any later match."""
         for each in self._every:
             each.evict(bound_of(watermark, self._window))
 
@@ -100,7 +100,7 @@ class IterationAbsences(Declared):
 def _sequences(
     node: RunEvaluation, context: Context, states: PatternStates
 ) -> tuple[IterationSequence, ...]:
-    """The negative sequences, with kernels that a group without any never loads."""
+    """The negative sequences; their kernels are loaded only if a group has one."""
     groups = (states.group(number) for number in range(len(states.levels)))
     if not any(each.forbidding for each in groups):
         return ()
@@ -144,9 +144,9 @@ class _IterationAbsence(IndexedEvents):
         where = place.group, place.level, place.branch, place.before, place.after
         self._place = np.array(where, np.int64)
 
-    def forbid(self, found: GroupBindings, keep: np.typing.NDArray[np.bool_]) -> None:
+    def forbid(self, bindings: Bindings, keep: np.typing.NDArray[np.bool_]) -> None:
         """Clear `keep` for the matches that some event forbids."""
-        arguments, given = self._check.arguments(found), self._check.program.cursors
+        arguments, given = self._check.arguments(bindings), self._check.program.cursors
         forbid_iterations(
             *arguments, self.arrays, self.gap, self.stored(), given, self._place, keep
         )
@@ -178,7 +178,7 @@ def _places(context: Context, states: PatternStates) -> Any:
 
 
 def _is_of(value: Any, group: int, slot: int) -> bool:
-    """Whether it is of a variable of a group: another may have one of the same number."""
+    """Whether a value reads a variable of this group: another group may use the same number."""
     is_inside = value.component == group and value.inner is not None
     return is_inside and value.inner.variable == slot
 

@@ -1,25 +1,27 @@
-"""Negative sequences beside repeated groups: looked for in the gap of each match, too."""
+"""Negative sequences beside repeated groups, also searched in the gap of each match."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from sase.binding.bound import Conjunct
 from sase.engine.expressions.series import Term
-from sase.engine.kernels.groups.forbidden_groups import forbid_groups_by_sequences
+from sase.engine.kernels.groups.negative_sequences import forbid_groups_by_sequences
+from sase.engine.kernels.runs.residual_checks import Iterations
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context
-from sase.engine.operators.groups.matches import matches_of, shape_of
+from sase.engine.operators.groups.matches import iterations_of, shape_of
 from sase.engine.operators.negative_sequences import SequencesInGaps
 from sase.engine.operators.programs.pattern_states import PatternStates
 from sase.engine.operators.programs.series_program import SeriesProgram
 
 
 class GroupSequencesInGaps(SequencesInGaps):
-    """A negative sequence whose components follow the states of a match as further states."""
+    """A negative sequence with components that follow the states of a match as further states."""
+
+    kernel: ClassVar[Callable[..., int]] = staticmethod(forbid_groups_by_sequences)
 
     def _levels(self, joint: Context) -> int:
         self._states = PatternStates.of(joint.components, len(self.rest))
@@ -34,10 +36,5 @@ class GroupSequencesInGaps(SequencesInGaps):
         self._shape = shape_of(self._states, program.automaton)
         return program
 
-    def _search_gaps(self, found: Any, keep: NDArray[np.bool_], *, at_end: bool) -> int:
-        program, matches = self._program, matches_of(found.by_level())
-        return forbid_groups_by_sequences(
-            program.machine(), self._shape, self._cells, matches,
-            found.events, self._lists, self.arrays, self.gap, self.stored(), self._search,
-            self._first, at_end, keep,
-        )  # fmt: skip
+    def _iterations(self, bound: Bindings) -> Iterations:
+        return iterations_of(bound, self._shape)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sase.binding.folding import INT64_MAX, INT64_MIN
+from sase.binding.values.folding import INT64_MAX, INT64_MIN
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.confidence.gaps import BETWEEN, OR_WITH_LAST, OR_WITH_NEXT, OUTSIDE
 from sase.engine.operators.imprecise.confidence import GapConfidence
@@ -84,15 +84,17 @@ class CandidateConfidence:
             list(_ways(step, begin, close))
             for step, begin, close in zip(steps, begins, closes, strict=True)
         ]
-        found = 0.0
+        reach, found = self._reach if is_bounded else INT64_MAX, 0.0
+        ends = [[each.interval.lo for each in at_ends], [each.interval.hi for each in at_ends]]
+        ends.append([each.place > 0 for each in at_ends])
+        negated = [np.array(each, np.int64) for each in ends]
         for chosen in product(*ways):
             share = prod(way.share for way in chosen)
             if share > 0.0:
                 order, gaps = _joined(chosen, inner)
-                if is_bounded:
-                    found += share * self._bounded(order, gaps, at_ends)
-                else:
-                    found += share * self._probability(order, gaps)
+                if order:
+                    share *= self._gaps.of(_columns(order, gaps), reach, negated)
+                found += share
         return min(found, 1.0)
 
     def _looked_for(
@@ -101,7 +103,7 @@ class CandidateConfidence:
         inner: Sequence[PlacedNegative],
         is_bounded: bool,
     ) -> tuple[list[bool], list[bool]]:
-        """Mark the steps whose first event must be determined, and those whose last."""
+        """Mark the steps in which the first event must be determined; the same for the last."""
         last = len(steps) - 1
         gaps = {each.place for each in inner}
         begins = [n in gaps or (n == 0 and is_bounded) for n in range(last + 1)]
@@ -109,21 +111,6 @@ class CandidateConfidence:
         for n, (one, other) in enumerate(pairwise(steps)):
             closes[n] = closes[n] or (len(one) > 1 and len(other) > 1 and not begins[n + 1])
         return begins, closes
-
-    def _probability(self, order: Sequence[TimeBounds], gaps: Sequence[Sequence[Other]]) -> float:
-        return self._gaps.of(*_columns(order, gaps)) if order else 1.0
-
-    def _bounded(
-        self,
-        order: Sequence[TimeBounds],
-        gaps: Sequence[Sequence[Other]],
-        at_ends: Sequence[PlacedNegative],
-    ) -> float:
-        """Sum over the times of the first event."""
-        ends = [[each.interval.lo for each in at_ends], [each.interval.hi for each in at_ends]]
-        ends.append([each.place > 0 for each in at_ends])
-        bounds = (np.array(each, np.int64) for each in ends)
-        return self._gaps.by_first_time(self._reach, _columns(order, gaps), *bounds)
 
 
 def _unsure(steps: Sequence[Sequence[TimeBounds]]) -> list[list[TimeBounds]]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from sase.engine.kernels.confidence.candidate_checks import evaluate_candidates, select_candidates
 from sase.engine.kernels.kleene.run_nodes import HEAD
+from sase.engine.kernels.runs.residual_checks import (
+    Confidences,
+    evaluate_candidates,
+    select_candidates,
+)
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.operators.bindings.candidates import CandidateBindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.kleene.series_negation import SeriesCheck
 
 
@@ -19,7 +21,8 @@ class CandidateCheck(SeriesCheck):
     select = staticmethod(select_candidates)
     evaluate = staticmethod(evaluate_candidates)
 
-    def _arrays(self, found: CandidateBindings) -> Any:
+    def confidences(self, bindings: Bindings) -> Confidences:
+        """The confidences of the matches."""
         word = self.program.code.confidence
-        bits = np.ascontiguousarray(found.confidences).view(np.int64)
-        return (*super()._arrays(found), word if word == NOTHING else HEAD + word, bits)
+        bits = np.ascontiguousarray(bindings.confidences).view(np.int64)
+        return Confidences(word if word == NOTHING else HEAD + word, bits)

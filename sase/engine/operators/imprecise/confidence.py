@@ -6,21 +6,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sase.binding.folding import INT64_MAX
+from sase.binding.values.folding import INT64_MAX
 from sase.engine.columns.arrays import Floats, Numbers
 from sase.engine.kernels.confidence.candidate_orders import order_confidences
 from sase.engine.kernels.confidence.first_times import FEW, likelihood_by_first_time
-from sase.engine.kernels.confidence.gaps import gapped_probability
 from sase.engine.kernels.confidence.order import MOST_COEFFICIENTS, order_probability
 from sase.engine.operators.bindings.bindings import Bindings, match_arrays
 from sase.errors import BudgetError
 
 # Memory for negated events is cubic in the number of all events.
 TOO_LONG = (
-    "how likely one candidate is beside what this query excludes needs more memory than there is:"
+    "the confidence of a candidate needs more memory than there is, because this query excludes"
+    " other events:"
     " {:,} events of it and around it are at uncertain times: bound its series, narrow its"
     " conditions, or give it a smaller WITHIN"
 )
+
+NO_ENDS = (np.zeros(0, np.int64),) * 3
 
 # Values this near to a decimal of nine digits become that decimal: sums have rounding errors.
 DECIMALS, NEAR = 1e9, 1e-13
@@ -52,15 +54,15 @@ class OrderConfidence:
         )  # fmt: skip
 
     def of_candidates(
-        self, found: Bindings, sets: Numbers, earliest: Numbers, latest: Numbers, mask: int
+        self, bindings: Bindings, sets: Numbers, earliest: Numbers, latest: Numbers, mask: int
     ) -> Floats:
         """The probabilities of candidates, by events' bounds by place; `SEVERAL` for some sets."""
-        longest, out = int(found.lengths.sum(axis=0).max(initial=0)), np.empty(found.size)
+        longest, out = int(bindings.lengths.sum(axis=0).max(initial=0)), np.empty(bindings.size)
         if longest > self._most:
             self._grow(2 * longest)
         steps, lo, hi = self._chain
         order_confidences(
-            match_arrays(found), sets, earliest, latest, mask, self._reach, steps, lo, hi,
+            match_arrays(bindings), sets, earliest, latest, mask, self._reach, steps, lo, hi,
             self._cuts, self._bounds, self._counts, self._values, self._weights, self._sums, out,
         )  # fmt: skip
         return out
@@ -83,48 +85,27 @@ class GapConfidence:
         self._most = self._segments = 0
 
     def of(
-        self, lo: Numbers, hi: Numbers, other_lo: Numbers, other_hi: Numbers, kinds: Numbers,
-        free: Numbers, ends: Numbers,
+        self, columns: Sequence[Numbers], reach: int = INT64_MAX,
+        at_ends: Sequence[Numbers] = NO_ENDS,
     ) -> float:  # fmt: skip
-        """The probability that events with these bounds are in the given order.
+        """The probability that events are in order, the last within reach of the first.
 
-        For the others, `kinds` are BETWEEN or OUTSIDE, and `free` are the times outside that are
-        valid in any case. `ends` are the ends of the others that belong to the gap before each
-        event, and to the gap behind the last.
+        `columns` are the bounds of the events; the bounds of others, whether these are BETWEEN or
+        OUTSIDE, and their times outside that are valid in any case; the ends of the others that
+        belong to the gap before each event, and to the gap behind the last. `at_ends` are the
+        bounds of events negated at an end, and whether that is behind the last event.
         """
+        lo, hi, *others, ends = columns
+        end_lo, end_hi, behind = at_ends
+        asked, room = len(others[0]), np.zeros(len(end_lo), np.int64)
+        other_lo, other_hi, kinds, free = (np.append(each, room) for each in others)
         count, segments = len(lo) + len(other_lo), self._segments
         if count > self._most:
             self._grow(count, max(segments, 4 * count))
         while True:
-            found = gapped_probability(
-                lo, hi, other_lo, other_hi, kinds, free, ends, self._cuts, self._starts,
-                self._degrees, self._placed, self._longer, self._table, self._moments,
-            )  # fmt: skip
-            if found >= 0.0:
-                return found
-            self._grow(self._most, 2 * self._segments)
-
-    def by_first_time(
-        self, reach: int, columns: Sequence[Numbers], end_lo: Numbers, end_hi: Numbers,
-        behind: Numbers,
-    ) -> float:  # fmt: skip
-        """The same if the last event must be within reach of the first.
-
-        `end_lo` and `end_hi` are the bounds of events negated at an end, `behind` the last event or
-        before the first; `columns` are the arguments of `of`.
-        """
-        lo, hi, other_lo, other_hi, kinds, free, ends = columns
-        asked, room = len(other_lo), np.zeros(len(end_lo), np.int64)
-        los, his, kinds, free = (
-            np.append(each, room) for each in (other_lo, other_hi, kinds, free)
-        )
-        count, segments = len(lo) + asked + len(end_lo), self._segments
-        if count > self._most:
-            self._grow(count, max(segments, 4 * count))
-        while True:
             found = likelihood_by_first_time(
-                reach, lo.copy(), hi.copy(), los, his, kinds, free, ends, asked, end_lo, end_hi,
-                behind, self._pieces, self._places, self._weights, self._matrix, self._cuts,
+                reach, lo.copy(), hi.copy(), other_lo, other_hi, kinds, free, ends, asked, end_lo,
+                end_hi, behind, self._pieces, self._places, self._weights, self._matrix, self._cuts,
                 self._starts, self._degrees, self._placed, self._longer, self._table, self._moments,
             )  # fmt: skip
             if found >= 0.0:

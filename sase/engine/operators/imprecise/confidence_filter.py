@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from sase.engine.kernels.confidence.candidate_orders import SEVERAL
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.sentinels import ANY_SPAN, EARLIEST, LATEST
 from sase.engine.kernels.sets.detection_order import sort_detected
-from sase.engine.operators.bindings.bindings import Bindings
-from sase.engine.operators.bindings.candidates import DETECTED, CandidateBindings
+from sase.engine.operators.bindings.bindings import DETECTED, Bindings
+from sase.engine.operators.conditions import ScanFilter
 from sase.engine.operators.contract import (
     Context,
     Counters,
@@ -29,12 +30,11 @@ from sase.engine.operators.imprecise.confidence import OrderConfidence, tidied
 from sase.engine.operators.imprecise.forbidden_confidence import ForbiddenConfidence, Forbidding
 from sase.engine.operators.imprecise.interval_negatives import IntervalNegatives, sets_of
 from sase.engine.operators.imprecise.interval_sequences import IntervalSequences
-from sase.engine.operators.scan_filter import ScanFilter
 from sase.engine.operators.timer_queue import TimerQueue
 from sase.engine.resources import is_too_much
 from sase.engine.snapshots.layout import Count, Declared, Each, Number, Own
 from sase.errors import BudgetError
-from sase.planning.nodes import Confidence
+from sase.planning.plan.nodes import Confidence
 from sase.planning.split import may_end
 
 TOO_MANY = (
@@ -44,7 +44,7 @@ TOO_MANY = (
 
 
 class ConfidenceState(Declared, HasTimers):
-    """A running filter: candidates wait until time has passed all that is in them."""
+    """A running filter: candidates wait until time has passed all of their events."""
 
     layout = dict(
         seen=Count(),
@@ -64,7 +64,7 @@ class ConfidenceState(Declared, HasTimers):
         self._lists = [*self._negatives, *self._sequences]
         ends = (n for n in node.elements if may_end(context.components, n))
         self._ends = [0 if each.after is None else each.after + 1 for each in ends]
-        self._queue = TimerQueue(context.levels, of_series=True, form=context.form)
+        self._queue = TimerQueue(context.levels, context.form)
         reach = np.iinfo(np.int64).max if self._span == ANY_SPAN else self._span
         self._orders = OrderConfidence(int(reach))
         self._sets = sets_of(context.components)
@@ -79,7 +79,7 @@ class ConfidenceState(Declared, HasTimers):
         for name in ("ts", "until"):
             context.buffer.keep(name)
 
-    def push(self, block: Block, below: Iterator[Any]) -> Iterator[CandidateBindings]:
+    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
         """Queue candidates."""
         if len(block):
             self._longest = max(self._longest, int((block.until - block.ts).max()))
@@ -90,14 +90,14 @@ class ConfidenceState(Declared, HasTimers):
         self._queue_all(below)
         return iter(())
 
-    def advance(self, watermark: Watermark, below: Iterator[Any]) -> Iterator[CandidateBindings]:
+    def advance(self, watermark: Watermark, below: Iterator[Any]) -> Iterator[Bindings]:
         """Yield the matches that time has passed, in the order of results."""
         self._queue_all(below)
         found = self._queue.released(watermark, inclusive=True)
         if found.size and self._lists:
             found = self._unforbidden(found)
         if found.size:
-            found = found.at(self._sorted(found))
+            found = found[:, self._sorted(found)]
             self._passed += found.size
             yield found
         if self._lists and self._span != ANY_SPAN and not watermark.is_final:
@@ -122,80 +122,78 @@ class ConfidenceState(Declared, HasTimers):
         if is_too_much(waiting):
             raise BudgetError(TOO_MANY)
 
-    def _timed(self, found: Bindings) -> CandidateBindings:
+    def _timed(self, bindings: Bindings) -> Bindings:
         """Candidates with their times, without confidence."""
         buffer = self._context.buffer
-        lo, hi = (buffer.numbers(n)[found.events & buffer.mask] for n in ("ts", "until"))
-        begins = found.begins
+        lo, hi = (buffer.numbers(n)[bindings.events & buffer.mask] for n in ("ts", "until"))
+        begins = bindings.begins
         latest = np.maximum.reduceat(hi, begins)
-        is_bound = found.lengths > 0
-        columns = np.arange(found.size)
+        is_bound = bindings.lengths > 0
+        columns = np.arange(bindings.size)
         first, last = is_bound.argmax(axis=0), len(is_bound) - 1 - is_bound[::-1].argmax(axis=0)
-        heads, tails = begins + found.lengths[first, columns], found.lengths[last, columns]
+        heads, tails = begins + bindings.lengths[first, columns], bindings.lengths[last, columns]
         start = _reduced(np.minimum, lo, begins, heads)
-        end = _reduced(np.maximum, hi, found.ends - tails, found.ends)
+        end = _reduced(np.maximum, hi, bindings.ends - tails, bindings.ends)
         detected = latest
         if self._ends:
             assert self._node.window is not None
             size = size_of(self._node.window)
             over = _reduced(np.minimum, hi, begins, heads)
             known = np.where(over > LATEST - size, LATEST, over + size)
-            is_end = [found.lengths[split:].sum(axis=0) == 0 for split in self._ends]
+            is_end = [bindings.lengths[split:].sum(axis=0) == 0 for split in self._ends]
             detected = np.where(np.any(is_end, axis=0), np.maximum(latest, known), latest)
         times = np.array([start, end, detected], np.int64)
-        nothing = np.zeros(found.size)
-        return CandidateBindings(found.events, found.ends, found.lengths, times, nothing)
+        return replace(bindings, times=times)
 
-    def _likely(self, found: CandidateBindings) -> CandidateBindings:
+    def _likely(self, bindings: Bindings) -> Bindings:
         """The candidates that are likely enough by order and window."""
         buffer = self._context.buffer
         earliest, latest = buffer.numbers("ts"), buffer.numbers("until")
         if self._node.enumerates:
-            found.confidences = np.full(found.size, SEVERAL)
+            known = np.full(bindings.size, SEVERAL)
         else:
-            found.confidences = self._orders.of_candidates(
-                found, self._sets, earliest, latest, buffer.mask
-            )
-        several = np.flatnonzero(found.confidences == SEVERAL).tolist()
-        self._confidence.write(found, {number: Forbidding() for number in several}, self._bounds)
-        return self._reaching(found)
+            known = self._orders.of_candidates(bindings, self._sets, earliest, latest, buffer.mask)
+        bindings = replace(bindings, confidences=known)
+        several = np.flatnonzero(known == SEVERAL).tolist()
+        self._confidence.write(bindings, {number: Forbidding() for number in several}, self._bounds)
+        return self._reaching(bindings)
 
-    def _unforbidden(self, found: CandidateBindings) -> CandidateBindings:
+    def _unforbidden(self, bindings: Bindings) -> Bindings:
         """The candidates that are likely enough despite events that may forbid them."""
         forbidding = defaultdict[int, Forbidding](Forbidding)
         for events in self._negatives:
-            for number, event in events.of(found):
+            for number, event in events.of(bindings):
                 forbidding[number].events.append((events.split, event))
         for sequences in self._sequences:
-            for number, match in sequences.of(found):
+            for number, match in sequences.of(bindings):
                 forbidding[number].add(sequences.split, match)
         if not forbidding:
-            return found
-        self._confidence.write(found, forbidding, self._bounds)
-        return self._reaching(found)
+            return bindings
+        self._confidence.write(bindings, forbidding, self._bounds)
+        return self._reaching(bindings)
 
-    def _reaching(self, found: CandidateBindings) -> CandidateBindings:
-        confidences, least = tidied(found.confidences), self._node.threshold
-        found.confidences = confidences
+    def _reaching(self, bindings: Bindings) -> Bindings:
+        confidences, least = tidied(bindings.confidences), self._node.threshold
+        bindings = replace(bindings, confidences=confidences)
         if least is None:
             keep = confidences > 0.0
         else:
             assert not isinstance(least, Placeholder), "a plan that runs has all parameters"
             is_strict = self._node.strict
             keep = confidences > float(least) if is_strict else confidences >= float(least)
-        return found if keep.all() else found.at(keep)
+        return bindings if keep.all() else bindings[:, keep]
 
     def _bounds(self, events: Numbers) -> list[TimeBounds]:
         buffer = self._context.buffer
         lo, hi = (buffer.numbers(n)[events & buffer.mask].tolist() for n in ("ts", "until"))
         return list(map(TimeBounds, lo, hi))
 
-    def _sorted(self, found: CandidateBindings) -> Numbers:
-        order, room = np.arange(found.size), np.empty(found.size, np.int64)
-        levels = np.tile(np.arange(found.shape[0]), found.size)
-        slots = np.repeat(levels, np.ascontiguousarray(found.lengths.T).reshape(-1))
-        due = np.ascontiguousarray(found.times[DETECTED])
-        sort_detected(found.events, slots, found.ends, due, self._ranks, order, room)
+    def _sorted(self, bindings: Bindings) -> Numbers:
+        order, room = np.arange(bindings.size), np.empty(bindings.size, np.int64)
+        due = np.ascontiguousarray(bindings.times[DETECTED])
+        sort_detected(
+            bindings.events, bindings.known_states, bindings.ends, due, self._ranks, order, room
+        )
         return order
 
     def next_timer(self) -> int | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sase.engine.columns.arrays import Numbers
-from sase.engine.operators.bindings.candidates import CandidateBindings
+from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context
 from sase.engine.operators.imprecise.candidate_confidence import (
     CandidateConfidence,
@@ -44,9 +44,9 @@ class Forbidding:
             self.matches.append((split, match))
             if len(self.matches) > MOST_ORDERS:
                 raise BudgetError(
-                    f"more than {MOST_ORDERS:,} matches of what is negative may lie in the gaps of"
-                    " one candidate: give the query a smaller WITHIN, or narrow the conditions of"
-                    " what is negative"
+                    f"more than {MOST_ORDERS:,} matches of negative parts may lie in the gaps of"
+                    f" one candidate: give the query a smaller WITHIN, or narrow the conditions"
+                    f" of the negative parts"
                 )
 
 
@@ -62,22 +62,22 @@ class ForbiddenConfidence:
 
     def write(
         self,
-        found: CandidateBindings,
+        bindings: Bindings,
         forbidding: dict[int, Forbidding],
         bounds: Callable[[Numbers], list[TimeBounds]],
     ) -> None:
-        """Write the confidences of some candidates, given what may forbid them."""
-        begins, joint = found.begins, dict[int, JointCandidate]()
+        """Write the confidences of some candidates, reduced by events that may forbid them."""
+        begins, joint = bindings.begins, dict[int, JointCandidate]()
         for number, each in forbidding.items():
-            own = bounds(found.events[begins[number] : found.ends[number]])
-            steps, before = self._steps(own, found.lengths[:, number].tolist())
+            own = bounds(bindings.events[begins[number] : bindings.ends[number]])
+            steps, before = self._steps(own, bindings.lengths[:, number].tolist())
             asked = self._asked(steps, before, each, bounds)
             if isinstance(asked, JointCandidate):
                 joint[number] = asked
             else:
-                found.confidences[number] = self._alone.of(steps, asked)
+                bindings.confidences[number] = self._alone.of(steps, asked)
         if joint:
-            found.confidences[list(joint)] = self._joint.of(list(joint.values()))
+            bindings.confidences[list(joint)] = self._joint.of(list(joint.values()))
 
     def _steps(
         self, own: Sequence[TimeBounds], lengths: Sequence[int]

@@ -20,11 +20,12 @@ from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import Context, Counters, span_of
 from sase.engine.operators.kleene.early_filters import EarlyProgram
 from sase.engine.operators.kleene.evaluation import up_to_required
+from sase.engine.operators.kleene.match_room import MatchRoom
 from sase.engine.operators.kleene.walked_instances import WalkedInstances
 from sase.engine.operators.programs.series_program import pattern_of
 from sase.engine.snapshots.layout import Array
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.nodes import RunEvaluation
+from sase.planning.plan.nodes import RunEvaluation
 
 # The initial capacity for a candidate's events.
 FEW_STEPS = 64
@@ -40,10 +41,11 @@ class IntervalEvaluationState(WalkedInstances):
 
     layout = WalkedInstances.layout | dict(due=Array(None, 2, path=None))
     fields, begins, takes = walk.FIELDS, walk.BEGINS, walk.TAKES
-    kernel = staticmethod(walk.advance_intervals)
 
     def __init__(self, node: RunEvaluation, context: Context) -> None:
+        context.kernels.append(walk.advance_intervals)
         super().__init__(node, context)
+        self._room = MatchRoom(self._memory, context.levels, context.options.chunk)
         self._early = EarlyProgram(context, node)
         levels, components = context.levels, node.components
         bounds = of.Bounds(
@@ -51,7 +53,7 @@ class IntervalEvaluationState(WalkedInstances):
             int(node.window is not None),
             up_to_required(components, range(levels)),
             up_to_required(components, reversed(range(levels))),
-            int(self._binds),
+            int(bool(node.conditions or self._rest)),
             of.ON_THE_WAY * bool(node.early),
             0,
             np.array(
@@ -77,16 +79,16 @@ class IntervalEvaluationState(WalkedInstances):
         self._due = np.zeros((size, 2), np.int64)
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
-        """Yield the candidates whose last event is over before an event of a block."""
+        """Yield the candidates with a last event that is over before an event of a block."""
         self._seen += len(block)
         if self.node.nothing is None:
             assert block.until is not None
-            incoming = self._incoming(block, block.positions)
-            self._make_room_for_keys(self._context.dictionary.size(self._key))
+            incoming = self._admission.incoming(block)
+            self._make_room_for_keys(self._context.dictionary.size(self.key))
             yield from self._walked(incoming, block.until, self._watermark.ts)
 
     def advance(self, watermark: Watermark, below: Iterator[Bindings]) -> Iterator[Bindings]:
-        """Yield the candidates whose last event is over."""
+        """Yield the candidates with a last event that is over."""
         self._watermark = watermark
         before = LATEST if watermark.is_final else watermark.ts
         yield from self._walked(NO_EVENTS, NO_NUMBERS, before)
@@ -100,7 +102,7 @@ class IntervalEvaluationState(WalkedInstances):
                 machine, early, self._walk, self._likely, incoming, until, self._due, before,
                 self._room.written,
             )  # fmt: skip
-            yield from self._flush(why)
+            yield from self.flushed(why)
             self._context.check(0)
             if why == CROWDED:
                 self._make_room()

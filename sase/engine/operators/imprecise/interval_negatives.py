@@ -10,7 +10,7 @@ import numpy as np
 from sase.binding.bound import BoundComponent
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.time_column import is_beyond
+from sase.engine.columns.decode.time_column import is_beyond
 from sase.engine.expressions.series import Term
 from sase.engine.kernels.confidence.placed_negatives import (
     BoundTimes,
@@ -24,8 +24,8 @@ from sase.engine.operators.contract import Context, span_of
 from sase.engine.operators.kleene.series_negation import SeriesCheck
 from sase.engine.snapshots.layout import SAME, Array, Declared
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.negatives import NegativeComponent, NegativeElement
-from sase.planning.nodes import Confidence
+from sase.planning.plan.negatives import NegativeComponent, NegativeElement
+from sase.planning.plan.nodes import Confidence
 
 # Rows of the stored events.
 LIST, EVENT, LO, HI = range(4)
@@ -33,7 +33,7 @@ FIELDS = 4
 
 
 class IntervalLists(Declared):
-    """The events that pass what is asked of them alone: a list by key and component."""
+    """The events that meet the conditions on them alone: a list by key and component."""
 
     layout = dict(kept=Array(SAME, None))
 
@@ -125,9 +125,9 @@ class IntervalNegatives(IntervalLists):
         self._check = SeriesCheck(context, self._rest, terms, 1)
         self._room = np.zeros((1024, 2), np.int64)
 
-    def of(self, found: Bindings) -> Iterator[tuple[int, int]]:
+    def of(self, bindings: Bindings) -> Iterator[tuple[int, int]]:
         """Yield pairs: the number of a match, and an event that may forbid it."""
-        machine, cells, matches = self._check.arguments(found)
+        machine, _, cells, matches = self._check.arguments(bindings)
         state, is_done = np.zeros(2, np.int64), False
         while not is_done:
             is_done = place_negatives(

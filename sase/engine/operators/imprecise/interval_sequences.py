@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sase.engine.kernels.confidence import placed_sequences as search
+from sase.engine.kernels.confidence import placed_negatives as search
 from sase.engine.kernels.groups.negative_sequences import CROWDED, DONE
 from sase.engine.kernels.kleene.run_nodes import MOMENTS
 from sase.engine.operators.bindings.bindings import Bindings, match_arrays
@@ -16,8 +16,8 @@ from sase.engine.operators.contract import Context
 from sase.engine.operators.imprecise.interval_negatives import IntervalLists
 from sase.engine.operators.negative_sequences import joint_context, lists_of, terms_of
 from sase.engine.operators.programs.series_program import SeriesProgram
-from sase.planning.negatives import NegativeSequence
-from sase.planning.nodes import Confidence
+from sase.planning.plan.negatives import NegativeSequence
+from sase.planning.plan.nodes import Confidence
 
 # Initial nodes and frames of a search, and rows of its results.
 ROOM, ROWS = 16, 1024
@@ -49,9 +49,9 @@ class IntervalSequences(IntervalLists):
         self._frames = np.zeros((ROOM, search.FRAME), np.int64)
         self._out = np.zeros((ROWS, search.ROW), np.int64)
 
-    def of(self, found: Bindings) -> Iterator[tuple[int, PlacedMatch]]:
+    def of(self, bindings: Bindings) -> Iterator[tuple[int, PlacedMatch]]:
         """Yield pairs: the number of a match, and a match of the sequence that may forbid it."""
-        state, matches = np.zeros(search.STATE, np.int64), match_arrays(found)
+        state, matches = np.zeros(search.STATE, np.int64), match_arrays(bindings)
         state[search.DEPTH], why = search.FRESH, CROWDED
         while why != DONE:
             why = search.place_sequences(

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from sase.binding.folding import INT64_MAX
+from sase.binding.values.folding import INT64_MAX
 from sase.engine.columns.arrays import Floats
 from sase.engine.kernels.confidence.worlds import enumerate_worlds
 from sase.engine.operators.imprecise.candidate_confidence import PlacedNegative, TimeBounds

@@ -1,4 +1,4 @@
-"""Conditions that a walk back decides as soon as their events are chosen, or before it begins."""
+"""Conditions that a walk back decides when their events are chosen, or before the walk begins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from sase.binding.bound import Condition, Part, Reference, When
 from sase.engine.expressions import ProgramLayout, lower_terms, make_stack
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.kleene.candidate_filters import OF_EACH, OF_EVERY, OF_FURTHER, OF_ONE
 from sase.engine.kernels.kleene.early_filters import (
     BEHIND,
     CHOSEN,
@@ -18,20 +17,24 @@ from sase.engine.kernels.kleene.early_filters import (
     EXTEND,
     LAST_OF,
     LOOP,
+    OF_EACH,
+    OF_EVERY,
+    OF_FURTHER,
+    OF_ONE,
     allow,
 )
 from sase.engine.kernels.kleene.run_nodes import Machine
 from sase.engine.operators.contract import Context
 from sase.engine.operators.programs.machinery import Machinery
 from sase.engine.operators.programs.series_program import conditions_of, packed
-from sase.planning.extremes import of_one, series_of
-from sase.planning.nodes import RunEvaluation
-from sase.planning.walk_back import WalkStep, decided_early
+from sase.planning.plan.nodes import RunEvaluation
+from sase.planning.reasoning.value_ranges import of_one, series_of
+from sase.planning.reasoning.walk_back import WalkStep, decided_early
 
 
 @dataclass
 class _Fills:
-    """The rows and loops of a program; `own` is its earliest component, that is chosen last."""
+    """The rows and loops of a program; `own` is its earliest component, which is chosen last."""
 
     levels: dict[int, int]
     own: int
@@ -40,7 +43,7 @@ class _Fills:
     loops: list[tuple[int, int]] = field(default_factory=list)
 
     def place(self, reference: Reference) -> int:
-        """The row of an event."""
+        """Return the row of an event."""
         row = self._source(reference)
         for known in self.rows:
             if known[:2] == row:
@@ -67,18 +70,18 @@ class _EarlyLayout(ProgramLayout):
     fills: _Fills | None = None
 
     def row(self, reference: Reference) -> int:
-        """The row of a referenced event."""
+        """Return the row of a referenced event."""
         assert self.fills is not None
         return self.fills.place(reference)
 
     def row_of_arithmetic(self, operation: object) -> int:
-        """The event chosen last."""
+        """Return the row of the event that is chosen last."""
         return 0
 
 
 @dataclass(frozen=True)
 class _Early:
-    """A condition, the moment at which it is decided, and the component of the event it is on."""
+    """A condition, the moment at which it is decided, and the component of its event."""
 
     moment: int
     condition: Condition
@@ -87,11 +90,12 @@ class _Early:
 
 
 class EarlyProgram:
-    """The early conditions of a walk by moment.
+    """The early conditions of a walk, ordered by moment.
 
-    First by the level of the earliest event that they mention, whether that is the last event of
-    its component or a further one; then by the level whose candidates they are asked of, of all by
-    the last event and of those before each by that.
+    Each level has two moments of each of three kinds. First, an event is chosen: as the last event
+    of its level, or as a further one. Second, all candidates of the level are checked with the last
+    event: one of them must satisfy a condition, or each of them. Third, an event is checked with
+    the candidates before it: as a further event, or as any event.
     """
 
     def __init__(self, context: Context, node: RunEvaluation) -> None:
@@ -128,7 +132,7 @@ class EarlyProgram:
         )
 
     def machine(self) -> Machine:
-        """The arrays as they are now."""
+        """Return the machine with the current arrays."""
         return self._machinery.machine(self._context)
 
 
@@ -147,7 +151,7 @@ def _on_the_way(node: RunEvaluation, levels: Mapping[int, int]) -> Iterator[_Ear
 
 
 def _of_candidates(node: RunEvaluation, levels: Mapping[int, int]) -> Iterator[_Early]:
-    """Those that are asked of each candidate of a series."""
+    """The conditions on each candidate of a series."""
     for kind, conjuncts in ((OF_ONE, node.dismissing), (OF_EACH, node.safe)):
         for conjunct in conjuncts:
             series = series_of(conjunct)
@@ -156,7 +160,7 @@ def _of_candidates(node: RunEvaluation, levels: Mapping[int, int]) -> Iterator[_
 
 
 def _of_earlier(node: RunEvaluation, levels: Mapping[int, int]) -> Iterator[_Early]:
-    """Those that are asked of an event and the candidates of its series before it."""
+    """The conditions on an event and the candidates of its series before it."""
     for conjunct in node.discarding:
         series, is_every = series_of(conjunct), conjunct.when is When.EVERY
         moment = 4 * len(levels) + 2 * levels[series] + (OF_EVERY if is_every else OF_FURTHER)
@@ -164,7 +168,7 @@ def _of_earlier(node: RunEvaluation, levels: Mapping[int, int]) -> Iterator[_Ear
 
 
 def _moments(step: WalkStep) -> tuple[int, ...]:
-    """Whether a condition is decided as its component is entered, at further events, or at both."""
+    """Return the moments of a condition: entry of its component, further events, or both."""
     if step is WalkStep.ENTERING:
         return (ENTER,)
     return (EXTEND,) if step is WalkStep.FURTHER else (ENTER, EXTEND)

@@ -1,7 +1,7 @@
 """(SASE++) Collapsed evaluation: collect the events of a compressed match set.
 
-The set is asked for at the end; or its matches are listed with the block that has their last event,
-and events evicted that no window reaches any more.
+The set is read at the end. Or its matches are listed with the block that has their last event; then
+events that no window reaches any more are evicted.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,22 +31,21 @@ from sase.engine.match_graph import (
 )
 from sase.engine.match_graph.state_counts import count_by_states
 from sase.engine.operators.bindings.bindings import Bindings
-from sase.engine.operators.bindings.sets import SetBindings
+from sase.engine.operators.conditions import ResidualFilter
 from sase.engine.operators.contract import Context, Counters, bound_of, span_of
-from sase.engine.operators.kleene.evaluation import RunEvaluationBase
-from sase.engine.operators.residual_filter import ResidualFilter
+from sase.engine.operators.kleene.evaluation import RunCode, RunEvaluationBase
+from sase.engine.operators.kleene.match_room import MatchRoom
 from sase.engine.snapshots.layout import SAME, Array
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SnapshotError
 from sase.planning.automaton.automaton import PatternAutomaton
 from sase.planning.automaton.build import automaton_of
 from sase.planning.automaton.unrolled import Unrolled
-from sase.planning.nodes import Evaluation as How
-from sase.planning.nodes import RunEvaluation
-from sase.planning.paths import neighbours
+from sase.planning.plan.nodes import RunEvaluation
+from sase.planning.reasoning.paths import neighbours
 
 # Rows of a candidate: its number, position, key, tie, measure, and levels as bits.
-COPIES = 3  # of the candidates, while they are put in the order of keys
+COPIES = 3  # of the candidates, while they are sorted by key
 NUMBER, POSITION, KEY, TIE, MEASURE, BEGINS, TAKES = range(7)
 
 
@@ -55,32 +54,30 @@ class MatchSetEvaluationState(RunEvaluationBase):
 
     layout = RunEvaluationBase.layout | dict(events=Array(SAME, None, path=None))
 
-    def __init__(self, node: RunEvaluation, context: Context) -> None:
-        super().__init__(node, context)
-        self._neighbours = self._tested()
+    def __init__(
+        self, node: RunEvaluation, context: Context, edges: Callable[[RunCode], GraphEdges]
+    ) -> None:
+        super().__init__(node, context, negatives=node.has_groups)
+        self._room = MatchRoom(self._memory, context.levels, context.options.chunk)
+        self._edges = edges(self._code)
         self._parts, self._is_restored = [np.empty((7, 0), np.int64)], False
-        # Else all events stay until the set is asked for.
-        self._lists = node.evaluation is How.EXPANDED
-        # A single event agrees with no other, but must have what negative components share.
+        # A single event agrees with no other, but must have the values that negative components
+        # share.
         alone = self._rest if node.is_alone else []
         self._shared = [context.dictionary.key((test,)) for test in alone]
 
-    def _tested(self) -> NeighbourConditions:
-        """The conditions on neighbours."""
-        return neighbour_conditions(self._context, self.node.early)
-
     @property
     def tests_neighbours(self) -> bool:
-        """Whether it depends on each other which events may be neighbours in a match."""
-        return bool(self._neighbours)
+        """Whether neighbours in a match are tested against each other."""
+        return self._edges.are_tested
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Bindings]:
-        """Keep the candidates of a block; if matches are listed, yield those completed."""
+        """Keep the candidates of a block; if matches are listed, yield the completed ones."""
         self._remember(block)
-        return self._listed(block) if self._lists and len(block) else iter(())
+        return self._listed(block) if self._edges.lists and len(block) else iter(())
 
     def _listed(self, block: Block) -> Iterator[Bindings]:
-        """The matches whose last event is in a block."""
+        """The matches with their last event in a block."""
         if not self._parts[-1].shape[1]:
             return
         found = self.collected()
@@ -92,7 +89,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
     def _remember(self, block: Block) -> None:
         self._seen += len(block)
         if self.node.nothing is None:
-            found = self._incoming(block, block.positions)
+            found = self._admission.incoming(block)
             columns = (
                 found.numbers, found.spots, found.keys, found.ties, found.measures,
                 found.begins, found.takes,
@@ -104,15 +101,15 @@ class MatchSetEvaluationState(RunEvaluationBase):
             self._parts.append(events[:, may])
 
     def horizon(self) -> int | None:
-        """The oldest candidate, once those out of reach are evicted."""
-        if self._lists and self._window is not None:
+        """Return the oldest candidate, after those out of reach are evicted."""
+        if self._edges.lists and self._window is not None:
             self._parts = [self._reached(np.concatenate(self._parts, axis=1))]
-        if self._lists and self._watermark.is_final:
+        if self._edges.lists and self._watermark.is_final:
             return None
         return next((int(part[NUMBER, 0]) for part in self._parts if part.shape[1]), None)
 
     def _reached(self, events: Numbers) -> Numbers:
-        """The candidates that a window to come may reach."""
+        """Return the candidates that a later window may reach."""
         bound = bound_of(self._watermark, self._window)
         if not self.node.counts_in_partitions:
             return events[:, events[MEASURE] >= bound]
@@ -121,14 +118,14 @@ class MatchSetEvaluationState(RunEvaluationBase):
         return events[:, events[MEASURE] >= last[events[KEY]] - span_of(self._window)]
 
     def counters(self) -> Counters:
-        """Events, candidates, and matches listed."""
+        """Count events, candidates, and listed matches."""
         kept = sum(part.shape[1] for part in self._parts)
         bytes_held = sum(part.nbytes for part in self._parts)
-        listed = {"matches": self._built} if self._lists else {}
+        listed = {"matches": self._built} if self._edges.lists else {}
         return {"events": self._seen, "candidates": kept, **listed, **self._counted(bytes_held)}
 
     def _encoded(self) -> dict[str, Any]:
-        return {"events": np.concatenate(self._parts, axis=1)}
+        return super()._encoded() | {"events": np.concatenate(self._parts, axis=1)}
 
     def _take(self, saved: Saved, values: Any) -> None:
         super()._take(saved, values)
@@ -140,35 +137,28 @@ class MatchSetEvaluationState(RunEvaluationBase):
         positions = events[POSITION]
         is_there = (positions >= 0) & (positions < saved.live.positions)
         saved.check(bool(is_there.all()), "a candidate is no event of the stream")
-        key = self._context.dictionary.size(self._key)
+        key = self._context.dictionary.size(self.key)
         saved.check(bool(((events[KEY] >= 0) & (events[KEY] < key)).all()), "there is no such key")
         levels = events[BEGINS] | events[TAKES]
-        is_level = (levels > 0) & (levels >> self._width == 0)
+        is_level = (levels > 0) & (levels >> self._admission.width == 0)
         saved.check(bool(is_level.all()), "there is no such level")
         self._parts, self._is_restored = [events], True
 
     def collected(self, until: int | None = None) -> CollectedMatches:
-        """The matches of the events so far, or of those before a position, as a set."""
+        """Return the matches of the events so far, or of those before a position, as a set."""
         partitions = self._partitions(until)
         candidates, check = [self._candidates(part) for part in partitions], self._context.check
         found = MatchSet.over(self._slots(candidates), candidates, self._span, check=check)
         numbers, positions = ([part[row] for part in partitions] for row in (NUMBER, POSITION))
-        return CollectedMatches(found, numbers, positions, self._formed)
+        return CollectedMatches(found, numbers, positions, self._edges.formed)
 
     def _slots(self, candidates: Sequence[CandidateEvents]) -> SlotAutomaton:
-        """What matches are paths through."""
+        """Return the automaton with the matches as its paths."""
         are_tied = self.node.has_sets and any(map(have_ties, candidates))
         return SlotAutomaton(Unrolled(self._automaton(candidates), are_tied))
 
-    def _formed(self, found: Bindings, slots: Numbers, automaton: SlotAutomaton) -> Bindings:
-        """Matches with what lengths do not say: by the slots of the events."""
-        if not self.node.has_sets:
-            return found
-        levels = np.array([slot.level for slot in automaton.all], np.int64)
-        return SetBindings(found.events, found.ends, found.lengths, levels[slots])
-
     def count(self) -> int:
-        """The number of matches, of a pattern with sets or groups by its states."""
+        """Count the matches, by states if the pattern has sets or groups and no neighbour tests."""
         if self.tests_neighbours or not (self.node.has_sets or self.node.has_groups):
             return self.collected().matches.count()
         candidates = [self._candidates(part) for part in self._partitions(None)]
@@ -176,7 +166,7 @@ class MatchSetEvaluationState(RunEvaluationBase):
         return count_by_states(automaton, candidates, self._span, self._context.check)
 
     def _automaton(self, candidates: Sequence[CandidateEvents]) -> PatternAutomaton:
-        """The automaton, with as many events of a component as those of a partition can tell."""
+        """Return the automaton, with repetitions limited by the events of a partition."""
         limit = 1 + max(map(len, candidates), default=0)
         components = [
             replace(
@@ -190,12 +180,12 @@ class MatchSetEvaluationState(RunEvaluationBase):
 
     @property
     def _span(self) -> int | None:
-        """What the first and the last event of a match are apart at most, if that is bounded."""
+        """The most that the first and the last event of a match are apart, if that is bounded."""
         span = None if self._window is None else span_of(self._window)
         return None if span == ANY_SPAN else span
 
     def _partitions(self, until: int | None) -> list[Numbers]:
-        """The events so far, or those before a position, by key."""
+        """Return the events so far, or those before a position, by key."""
         self._context.check(COPIES * sum(part.nbytes for part in self._parts))
         events = np.concatenate(self._parts, axis=1)
         if until is not None:
@@ -205,22 +195,55 @@ class MatchSetEvaluationState(RunEvaluationBase):
         return [part for part in np.split(events, cuts, axis=1) if part.shape[1]]
 
     def _candidates(self, events: Numbers) -> CandidateEvents:
-        edge = self._edge(events) if self.tests_neighbours else None
+        edge = self._edges.edge(events) if self.tests_neighbours else None
         rows = (POSITION, TIE, MEASURE, BEGINS, TAKES)
         positions, ties, measures, begins, takes = (np.ascontiguousarray(events[r]) for r in rows)
         if self.node.is_alone:  # one event is within any window, and there are no partitions
             measures = np.zeros_like(measures)
         if self._is_restored and not (_rises(ties) and _rises(measures)):
             raise SnapshotError(
-                "the snapshot that this matcher goes on from was changed: candidates of it are"
-                " later than the events that came since"
+                "the snapshot of this matcher was changed: it has candidates that are later than"
+                " the events that came since"
             )
         return CandidateEvents(positions, ties, measures, begins, takes, edge)
 
-    def _edge(self, events: Numbers) -> Edge:
-        """Whether neighbours in a match may stand at two places of a partition."""
-        numbers, tested = events[NUMBER], self._neighbours
+
+class GraphEdges:
+    """The test of events that are neighbours in a match, and the output of matches from paths."""
+
+    # Whether matches are listed. If not, all events stay until the set is read.
+    lists: ClassVar[bool] = False
+
+    def __init__(self, code: RunCode) -> None:
+        self._code = code
+        self._conditions = self._asked()
+
+    def _asked(self) -> NeighbourConditions:
+        """The conditions on neighbours."""
+        return neighbour_conditions(self._code.context, self._code.node.early)
+
+    @property
+    def are_tested(self) -> bool:
+        """Whether neighbours in a match are tested against each other."""
+        return bool(self._conditions)
+
+    def edge(self, events: Numbers) -> Edge:
+        """Return the test whether events at two places of a partition may be neighbours."""
+        numbers, tested = events[NUMBER], self._conditions
         return lambda earlier, later, pair: tested.evaluate(numbers[earlier], numbers[later], pair)
+
+    def formed(self, bindings: Bindings, slots: Numbers, automaton: SlotAutomaton) -> Bindings:
+        """Add levels to matches if lengths do not determine them, by the slots of events."""
+        if not self._code.node.has_sets:
+            return bindings
+        levels = np.array([slot.level for slot in automaton.all], np.int64)
+        return Bindings(bindings.events, bindings.ends, bindings.lengths, levels[slots])
+
+
+class ListedEdges(GraphEdges):
+    """Edges of an evaluation that lists matches when they are complete."""
+
+    lists = True
 
 
 class NeighbourConditions:
@@ -233,7 +256,7 @@ class NeighbourConditions:
         return bool(self._filters)
 
     def add(self, pair: Neighbours, tested: ResidualFilter) -> None:
-        """Ask of a pair what a filter of both asks."""
+        """Add a filter for pairs of neighbours."""
         self._filters[pair].append(tested)
 
     def evaluate(self, earlier: Numbers, later: Numbers, pair: Neighbours) -> NDArray[np.bool_]:
@@ -246,7 +269,7 @@ class NeighbourConditions:
 
 
 def neighbour_conditions(context: Context, conjuncts: Sequence[Conjunct]) -> NeighbourConditions:
-    """The conditions on neighbours of components one after the other."""
+    """Return the conditions on neighbours in one series or in successive components."""
     found = NeighbourConditions()
     for conjunct in conjuncts:
         levels = neighbours(conjunct, context.components)
@@ -265,21 +288,21 @@ def filter_of_pairs(
     layout: type[ProgramLayout],
     rows: Mapping[int, int],
 ) -> ResidualFilter:
-    """What a condition asks of two events, of components in these rows."""
+    """Return a filter of two events for a condition, with the components in these rows."""
     conditions = [[condition], list[Condition]()]
     return ResidualFilter(context, [], conditions, 2, partial(layout.over, positions=rows))
 
 
 class PreviousAndCurrent(ProgramLayout):
-    """The earlier event, which is the previous one, in row 0, and the later one in row 1."""
+    """The earlier event, which is the previous one, has row 0; the later event has row 1."""
 
     def row(self, reference: Reference) -> int:
-        """The row of a referenced event."""
+        """Return the row of a referenced event."""
         return int(reference.part is Part.CURRENT)
 
 
 def have_ties(candidates: CandidateEvents) -> bool:
-    """Whether some are simultaneous."""
+    """Whether some candidates are simultaneous."""
     return bool((candidates.ties[1:] == candidates.ties[:-1]).any())
 
 
@@ -291,7 +314,7 @@ def _rises(values: Numbers) -> bool:
 class CollectedMatches:
     """A match set, with the numbers and positions of its events by partition and place.
 
-    Matches are `formed` of events and the slots that these stand in.
+    `formed` makes matches from events and their slots.
     """
 
     def __init__(
@@ -305,7 +328,7 @@ class CollectedMatches:
         self.levels, self._formed = len(matches.graph.slots.levels), formed
 
     def bindings(self, matches: list[Binding]) -> Bindings:
-        """Matches by the numbers of their events."""
+        """Return matches by the numbers of their events."""
         empty = np.empty(0, np.int64)
         events = [self.numbers[each.partition][list(each.places)] for each in matches]
         lengths = np.array([each.lengths for each in matches], np.int64)

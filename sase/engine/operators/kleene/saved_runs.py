@@ -1,8 +1,8 @@
-"""Check the nodes of runs in a checkpoint: every number by which a kernel goes on is what it says.
+"""Check the nodes of runs in a checkpoint: all numbers that kernels use must be consistent.
 
-root ◄── x1 ◄── a2 ◄── z5     PREVIOUS leads to an earlier event, so every way back ends at the
-          ▲                   root; NEEDED is how many nodes and runs lead to a node, so that
-          └───── a4           none is freed that is needed; runs of a key are a list of their own
+root ◄── x1 ◄── a2 ◄── z5     PREVIOUS leads to an earlier event, so every way back ends at
+          ▲                   the root. NEEDED counts the nodes and runs that lead to a node,
+          └───── a4           so no needed node is freed. The runs of a key are one list.
 """
 
 from __future__ import annotations
@@ -12,10 +12,15 @@ from numpy.typing import NDArray
 
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import run_nodes as of
+from sase.engine.kernels.runs import graph as graph_of
+from sase.engine.kernels.runs.graph import RunGraph
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.operators.programs.pattern_states import PatternStates
+from sase.engine.operators.programs.series_program import Automaton
+from sase.engine.operators.programs.set_states import SetStates
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved, lists_of
 
-# Edges of nodes that stand for several runs: the node, and one before it.
+# The edges of nodes of several runs: the node, and a node before it.
 Edges = tuple[Numbers, Numbers]
 NO_EDGES: Edges = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
@@ -29,7 +34,7 @@ def check_runs(
     *,
     goes_back: bool = False,
 ) -> Numbers:
-    """Check nodes, lists and counts; the nodes in use. `goes_back` if levels may fall."""
+    """Check nodes, lists and counts; return the nodes in use. `goes_back` if levels may fall."""
     cells, state = runs.cells, runs.state
     used = int(state[of.USED])
     cells = cells[:used]
@@ -48,7 +53,7 @@ def check_runs(
 
 
 def check_depths(saved: Saved, cells: Numbers, nodes: Numbers, *, lengths: bool = True) -> None:
-    """Check how many events lead to each node, where one does to each, and `lengths` of series."""
+    """Check the depths of nodes that have one node before them, and `lengths` of series."""
     before = cells[nodes, of.PREVIOUS]
     depths = np.where(before == of.ROOT, 0, cells[before, of.DEPTH])
     saved.check((cells[nodes, of.DEPTH] == depths + 1).all(), "a depth is not that of its node")
@@ -58,7 +63,7 @@ def check_depths(saved: Saved, cells: Numbers, nodes: Numbers, *, lengths: bool 
 
 
 def check_lengths(saved: Saved, cells: Numbers, nodes: Numbers) -> None:
-    """Check of nodes of one run which event of its series each is."""
+    """Check the place of each node in its series, for nodes of one run."""
     before = cells[nodes, of.PREVIOUS]
     goes_on = (before != of.ROOT) & (cells[before, of.LEVEL] == cells[nodes, of.LEVEL])
     lengths = np.where(goes_on, cells[before, of.LENGTH], 0) + 1
@@ -66,7 +71,7 @@ def check_lengths(saved: Saved, cells: Numbers, nodes: Numbers) -> None:
 
 
 def _check_nodes(saved: Saved, cells: Numbers, nodes: Numbers, levels: int) -> None:
-    """Check the events, levels and ways back of nodes."""
+    """Check the events and levels of nodes, and the nodes before them."""
     before = cells[nodes, of.PREVIOUS]
     saved.check_events(cells[nodes, of.EVENT])
     saved.check(((before >= of.ROOT) & (before < len(cells))).all(), "a node leads nowhere")
@@ -87,7 +92,7 @@ def _check_levels(saved: Saved, cells: Numbers, nodes: Numbers) -> None:
 
 
 def _check_lists(saved: Saved, runs: of.Runs, cells: Numbers, nodes: Numbers, edges: Edges) -> None:
-    """Check that runs are in the list of their key, and that nodes know what needs them."""
+    """Check the runs in the list of each key, and how many nodes and runs need each node."""
     needs = np.bincount(cells[nodes, of.PREVIOUS], minlength=len(cells))
     needs += np.bincount(edges[1], minlength=len(cells))
     listed = cells[nodes, of.NEEDED] - needs[nodes]
@@ -108,7 +113,7 @@ def _check_free(saved: Saved, runs: of.Runs, cells: Numbers, is_used: NDArray[np
 
 
 def check_starts(saved: Saved, cells: Numbers, nodes: Numbers, edges: Edges) -> None:
-    """Check that of the nodes before one that stands for several, one begins as late as it says."""
+    """Check that a node of several runs begins no later than the latest node before it."""
     above = np.concatenate([nodes, edges[0]])
     before = np.concatenate([cells[nodes, of.PREVIOUS], edges[1]])
     latest = np.full(len(cells), np.iinfo(np.int64).min)
@@ -118,3 +123,117 @@ def check_starts(saved: Saved, cells: Numbers, nodes: Numbers, edges: Edges) -> 
     saved.check(
         (cells[nodes, of.START] <= latest[nodes]).all(), "a node begins after all before it"
     )
+
+
+# ---------------------------------------------------------------- states of automata
+
+
+def check_automaton_runs(
+    saved: Saved, runs: of.Runs, states: PatternStates, automaton: Automaton, built: int
+) -> None:
+    """Check that nodes follow one another as states do, and check their iterations."""
+    graph, groups, members = automaton
+    used = check_runs(saved, runs, len(states.states), built, goes_back=True)
+    cells = runs.cells
+    check_depths(saved, cells, used, lengths=False)
+    before = cells[used, of.PREVIOUS]
+    level, came = cells[used, of.LEVEL], cells[before, of.LEVEL]
+    length, known = cells[used, of.LENGTH], cells[before, of.LENGTH]
+    begins = _check_iterations(saved, cells, used, states)
+    is_take = (before != of.ROOT) & (level == came) & (length == known + 1) & ~begins
+    is_series = graph.states[level, graph_of.SERIES] == 1
+    is_own = is_take & is_series | ~is_take & (length == 1)
+    if states.members is not None:
+        _check_members(saved, cells, used, states.members)
+        is_member = graph.states[level, graph_of.MEMBERS] != 0
+        held = cells[before, members.at + graph_of.HELD]
+        is_take = np.where(is_member, (held >> level) & 1 == 1, is_take)
+        is_own |= is_member
+    saved.check(is_own.all(), "a length is not its own")
+    _check_edges(saved, graph, level, came, is_take, begins)
+    if not states.levels:
+        return
+    own = cells[:, groups.at : groups.at + graph_of.OWN_WORDS][used]
+    is_counted = (own[:, : graph_of.SIZE] >= 0) & (own[:, : graph_of.SIZE] <= MOST_COUNTED)
+    saved.check(is_counted.all(), "a node has no class")
+    grouped = graph.states[level, graph_of.GROUP_OF] >= 0
+    size = cells[before, groups.at + graph_of.SIZE] * ~begins + 1
+    saved.check((own[:, graph_of.SIZE] == size * grouped).all(), "an iteration has other events")
+
+
+def _check_iterations(
+    saved: Saved, cells: Numbers, used: Numbers, states: PatternStates
+) -> np.typing.NDArray[np.bool_]:
+    """Check iteration counts and the nodes before iterations; return which nodes begin one."""
+    begins = np.zeros(len(used), np.bool_)
+    before = cells[used, of.PREVIOUS]
+    numbers = [states.automaton.elements[each.element].group for each in states.states]
+    groups = np.array([NOTHING if each is None else each for each in numbers], np.int64)
+    own = groups[cells[used, of.LEVEL]]
+    for group in range(len(states.levels)):
+        count, back = states.count_at(group), states.before_at(group)
+        is_new = (cells[used, count] == cells[before, count] + 1) & (cells[used, back] == before)
+        is_old = (cells[used, count] == cells[before, count]) & (
+            cells[used, back] == cells[before, back]
+        )
+        saved.check((is_new & (own == group) | is_old).all(), "iterations are counted otherwise")
+        is_in = ~is_new & (own == group)
+        saved.check((cells[used, count] > 0)[is_in].all(), "an event is of no iteration")
+        begins |= is_new & (own == group)
+    return begins
+
+
+def _check_members(saved: Saved, cells: Numbers, used: Numbers, states: SetStates) -> None:
+    """Check the words of members of sets, which follow from the node before."""
+    at, own = states.at, cells[used]
+    previous = own[:, of.PREVIOUS]
+    before, level = cells[previous], own[:, of.LEVEL]
+    is_member = np.isin(level, list(states.entries))
+    words = slice(at, states.words + of.HEAD)
+    is_kept = (own[:, words] == before[:, words]).all(axis=1)
+    saved.check(bool((is_member | is_kept).all()), "the held values change outside of sets")
+    own, previous, before = own[is_member], previous[is_member], before[is_member]
+    level = level[is_member]
+    held = before[:, at + graph_of.HELD]
+    is_further = (held >> level) & 1 == 1
+    saved.check(
+        (own[:, at + graph_of.HELD] == held | (1 << level)).all(), "members are not those held"
+    )
+    saved.check(
+        (own[:, at + graph_of.BEFORE] == previous).all(), "a node has another one before it"
+    )
+    length = np.where(is_further, before[:, of.LENGTH], 0) + 1
+    for series in states.series:
+        word, is_own = states.count_at(series), level == series
+        saved.check((own[:, word] == before[:, word] + is_own).all(), "a count is another one")
+        length[is_own] = own[is_own, word]
+    saved.check((own[:, of.LENGTH] == length).all(), "a length is not that of its node")
+    least = np.array([each.minimum for each in states.components])[level]
+    most = np.array([each.maximum or np.iinfo(np.int64).max for each in states.components])[level]
+    for word, is_cleared in ((graph_of.LACKS, length >= least), (graph_of.OPEN, length >= most)):
+        given = before[:, at + word]
+        expected = np.where(is_cleared, given & ~(1 << level), given)
+        saved.check((own[:, at + word] == expected).all(), "members are open that are not")
+    for each in states.sets:
+        word = states.entry(each)
+        members = sum(1 << n for n in each)
+        enters = ((1 << level) & members != 0) & (held & members == 0)
+        expected = np.where(enters, previous, before[:, word])
+        saved.check((own[:, word] == expected).all(), "a set was entered elsewhere")
+
+
+def _check_edges(
+    saved: Saved,
+    graph: RunGraph,
+    level: Numbers,
+    came: Numbers,
+    is_take: np.typing.NDArray[np.bool_],
+    begins: np.typing.NDArray[np.bool_],
+) -> None:
+    """Check that an edge leads from each state to the next."""
+    known = np.zeros((len(graph.states), len(graph.states), 4), np.bool_)
+    for state, row in enumerate(graph.states):
+        for edge in graph.edges[row[graph_of.FIRST_EDGE] : row[graph_of.LAST_EDGE]]:
+            kind = 2 * int(edge[graph_of.IS_TAKE]) + int(edge[graph_of.BEGINS])
+            known[state, edge[graph_of.TARGET], kind] = True
+    saved.check(known[came, level, 2 * is_take + begins].all(), "no edge leads to a state")

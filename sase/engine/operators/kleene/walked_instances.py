@@ -1,4 +1,4 @@
-"""The instances of evaluations that walk back: what is counted, saved and needed of them."""
+"""The instances of evaluations that walk back: their counters, checkpoints, and oldest event."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 
 
 class WalkedInstances(RunEvaluationBase):
-    """The base of evaluations that keep instances, each of which leads to earlier ones."""
+    """The base of evaluations that keep instances; each instance leads to earlier ones."""
 
     layout = RunEvaluationBase.layout | dict(
         cells=Array(None, SAME, path=None),
         known=Array(None, SAME, path="_walk.known"),
         state=Array(SAME, low=0, high=MOST_COUNTED, path="_walk.state"),
     )
-    # Of an instance: the fields before those of levels, and where the levels are that it may enter.
+    # The number of an instance's fields before those of levels, and the fields of the levels that
+    # it may enter.
     fields, begins, takes = of.FIELDS, of.BEGINS, of.TAKES
     _walk: of.WalkBack
 
@@ -33,14 +34,14 @@ class WalkedInstances(RunEvaluationBase):
         return found
 
     def _oldest(self) -> int | None:
-        """The event of the oldest live instance."""
+        """Return the event of the oldest live instance."""
         cells, tail = self._walk.cells, self._walk.state[of.TAIL]
         if tail == self._walk.state[of.COUNT]:
             return None
         return int(cells[tail & (len(cells) - 1), of.ROW])
 
     def _counted_walks(self) -> Counters:
-        """How many instances there were and are, and what walks through them did."""
+        """Count the instances, those that are alive, and the steps of walks."""
         state = self._walk.state
         return {
             "instances": int(state[of.COUNT]),
@@ -52,7 +53,7 @@ class WalkedInstances(RunEvaluationBase):
         }
 
     def _encoded(self) -> dict[str, Any]:
-        return {"cells": self._live()}
+        return super()._encoded() | {"cells": self._live()}
 
     def _take(self, saved: Saved, values: Any) -> None:
         super()._take(saved, values)

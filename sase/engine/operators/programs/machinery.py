@@ -1,4 +1,4 @@
-"""What kernels read of programs: constant tables, and the columns as they are now."""
+"""The arguments of kernels for programs: constant tables, and the current columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sase.engine.operators.contract import Context
 
 
 class Machinery:
-    """The constant parts of machines, and the place of the tuple that kernels read by address."""
+    """The constant parts of machines, and the address of the tuple that kernels load."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Machinery:
         self._place = SharedTuple(store_predicates)
 
     def machine(self, context: Context) -> Machine:
-        """The arrays as they are now."""
+        """The current arrays."""
         store, place = context.buffer, 0
         columns = store.columns(context.dictionary.texts.tables())
         if self._has_programs:

@@ -1,4 +1,4 @@
-"""The automaton of a pattern as kernels read it."""
+"""The automaton of a pattern, as tables for kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sase.binding.bound import BoundComponent, IterationConjunct, RepeatedGroup,
 from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions.comparisons import BoundAt
-from sase.engine.expressions.fills import GroupPlace
+from sase.engine.expressions.series import GroupPlace
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.run_nodes import BEGIN, FINISH, HEAD, MOMENTS, TAKE
 from sase.engine.kernels.runs import graph as of
@@ -42,9 +42,9 @@ MOMENT_OF = {Bind.BEGIN: At.BEGIN, Bind.TAKE: At.TAKE}
 
 @dataclass(frozen=True)
 class PatternStates:
-    """The states of a pattern, and the words of nodes that know of their groups and sets.
+    """The states of a pattern, and the words of nodes for its groups and sets.
 
-    Words begin at `at`: those that all nodes have, two of each group, and those of sets.
+    The words begin at `at`: those that all nodes have, two for each group, and those of sets.
     """
 
     components: tuple[BoundComponent, ...]
@@ -53,13 +53,13 @@ class PatternStates:
 
     @classmethod
     def of(cls, components: Sequence[BoundComponent], tests: int) -> PatternStates:
-        """The states of components; which events a run may ignore is no matter of these."""
+        """The states of components; they do not depend on which events a run may ignore."""
         automaton = automaton_of(components, StrategyName.SKIP_TILL_ANY_MATCH)
         return cls(tuple(components), tests, automaton)
 
     @property
     def at(self) -> int:
-        """The first word of nodes behind the codes of the tests."""
+        """The first word of nodes after the codes of the tests."""
         return HEAD + self.tests
 
     @cached_property
@@ -70,7 +70,7 @@ class PatternStates:
 
     @property
     def words(self) -> int:
-        """How many words there are before those of conditions, with the codes of the tests."""
+        """The number of words before those of conditions, with the codes of the tests."""
         return self._words if self.members is None else self.members.words
 
     @property
@@ -86,28 +86,28 @@ class PatternStates:
 
     @property
     def can_grow_at_end(self) -> bool:
-        """Whether a match may be one that could bind more."""
+        """Whether some match could bind more events at its end."""
         counts = [self.states[each].count for each in self.automaton.elements[-1].states]
         return any(each.least != each.most for each in counts)
 
     def may_grow(self, lengths: Numbers) -> NDArray[np.bool_]:
-        """Whether matches may be ones that could bind more, by their lengths by level."""
+        """Whether each match could bind more events at its end, by its lengths by level."""
         last = [self.states[each] for each in self.automaton.elements[-1].states]
         bounds = [(each.level, each.count.most) for each in last]
         is_open = [lengths[n] < m if m is not None else lengths[n] >= 0 for n, m in bounds]
         return np.asarray(np.any(is_open, axis=0))
 
     def onward(self, state: int) -> int:
-        """As bits the states that may be bound next behind the element of a state."""
+        """The states that may be bound after the element of a state, as bits."""
         edges = self.automaton.after(state)
         return bits({each.target for each in edges if not each.inside and each.target != END})
 
     def count_at(self, group: int) -> int:
-        """The word of how many iterations there are."""
+        """The word with the number of iterations."""
         return self.at + of.OWN_WORDS + of.WORDS_OF_GROUP * group
 
     def before_at(self, group: int) -> int:
-        """The word of the node before the iteration at hand."""
+        """The word with the node before the current iteration."""
         return self.count_at(group) + 1
 
     @property
@@ -133,7 +133,7 @@ class PatternStates:
         return tuple(found)
 
     def group(self, group: int) -> RepeatedGroup:
-        """What is repeated."""
+        """The repeated group of a number."""
         found = self.components[self.levels[group]].group
         assert found is not None
         return found
@@ -152,7 +152,7 @@ class PatternStates:
 
     @cached_property
     def numbers(self) -> dict[int, int]:
-        """The states of components that are no groups, by their indexes in the pattern."""
+        """The states of components outside of groups, by their indexes in the pattern."""
         components = self.automaton.elements
         return {
             each.component.index: each.number
@@ -162,7 +162,7 @@ class PatternStates:
 
     @cached_property
     def places(self) -> dict[int, GroupPlace]:
-        """Where nodes know of groups, by the indexes of these in the pattern."""
+        """The words and states of groups, by the indexes of these in the pattern."""
         return {self.components[level].index: self._place(g) for g, level in enumerate(self.levels)}
 
     def _place(self, group: int) -> GroupPlace:
@@ -183,12 +183,12 @@ class PatternStates:
 
     @property
     def _phases(self) -> int:
-        """How many moments each state has."""
+        """The number of moments of each state."""
         return of.PHASES if self.levels else MOMENTS
 
     @property
     def moments(self) -> int:
-        """How many moments there are: those of states, and the ends of groups."""
+        """The number of moments: those of states, and the ends of groups."""
         return self._phases * len(self.states) + len(self.levels)
 
     def end_of(self, group: int) -> int:
@@ -196,12 +196,12 @@ class PatternStates:
         return self._phases * len(self.states) + group
 
     def binding_at(self, moment: int) -> BoundAt | None:
-        """What is bound at a numbered moment, if an event is."""
+        """The state and place bound at a numbered moment, if an event is."""
         state, place = moment // self._phases, moment % MOMENTS
         return BoundAt(state, place) if place != FINISH and state < len(self.states) else None
 
     def moments_of(self, check: Check) -> Iterator[int]:
-        """The numbers of the moment of a check, by the iterations in which it is."""
+        """The numbers of the moments of a check, by the iterations in which it applies."""
         at, number = check.moment
         if at is At.LEAVE:
             yield self.end_of(number)
@@ -215,7 +215,7 @@ class PatternStates:
     # ------------------------------------------------------------ arrays
 
     def graph(self, asked: Container[int]) -> RunGraph:
-        """The automaton, with checks of the moments at which something is asked."""
+        """The automaton, with checks at the moments that have conditions."""
         edges, checks = list[list[int]](), list[tuple[int, int]]()
         rows = list[list[int]]()
         for state in (*self.states, None):
@@ -231,11 +231,11 @@ class PatternStates:
 
     @cached_property
     def first(self) -> int:
-        """As bits the states that a run may begin at."""
+        """The states that a run may begin at, as bits."""
         return self.onward(START)
 
     def _onward(self, edges: Sequence[Edge]) -> list[int]:
-        """Whether something else may follow, and the states that edges lead to by each move."""
+        """Whether another element may follow, and the states that edges lead to by each move."""
         inner = [each for each in edges if each.target != END]
         begun, taken = (bits({each.target for each in inner if each.bind is kind}) for kind in Bind)
         is_followed = any(
@@ -245,7 +245,7 @@ class PatternStates:
         return [int(is_followed), begun, taken]
 
     def _head(self, state: PatternState | None) -> list[int]:
-        """What a row has before the edges: bounds, words of its group, and places."""
+        """The row before the edges: bounds, words of its group, and places."""
         if state is None:
             return [0, 0, 0, *[NOTHING] * 7]
         group = self.automaton.elements[state.element].group
@@ -259,7 +259,7 @@ class PatternStates:
         ]  # fmt: skip
 
     def _tail(self, state: PatternState | None) -> list[int]:
-        """What it has behind them: the most iterations, and words of the set."""
+        """The row after the edges: the most iterations, and words of the set."""
         if state is None:
             return [NOTHING, 0, NOTHING, NOTHING]
         group = self.automaton.group_of(state.number)
@@ -275,7 +275,7 @@ class PatternStates:
         counted, least, most = NOTHING, 0, NOTHING
         if edge.iterations is not None:
             group, (least, limit) = edge.iterations
-            # Kernels ask for fewer iterations than a number, and nothing where there is none.
+            # Kernels test that iterations are below a number, and skip the test without one.
             counted, most = self.count_at(group), NOTHING if limit is None else limit + 1
         places = list[int]()
         for moments in (edge.finished, edge.passed):
@@ -287,7 +287,7 @@ class PatternStates:
         return [*head, counted, least, most, *places, WAITS[edge.waits], int(edge.inside)]
 
     def _check(self, moment: Moment) -> tuple[int, int]:
-        """A moment, and the word of a count: from the second iteration on it is a later moment."""
+        """A moment, and the word of a count: from the second iteration on the moment differs."""
         if moment.at is At.LEAVE:
             return self.end_of(moment.number), NOTHING
         group = self.automaton.elements[self.states[moment.number].element].group

@@ -1,4 +1,4 @@
-"""Conditions and values over series, as kernels read them."""
+"""Conditions and values over series, as tables for kernels."""
 
 from __future__ import annotations
 
@@ -20,10 +20,14 @@ from sase.engine.expressions.comparisons import (
     direct_comparison,
 )
 from sase.engine.expressions.compiled_aggregates import CompiledAggregate, compiled_aggregate
-from sase.engine.expressions.fills import NO_SETS, Fills, GroupPlace, SeriesLayout, SetWords
 from sase.engine.expressions.layout import ProgramLayout
 from sase.engine.expressions.series import (
+    NO_SETS,
+    Fills,
+    GroupPlace,
     NodeWords,
+    SeriesLayout,
+    SetWords,
     Term,
     words_read,
 )
@@ -58,11 +62,11 @@ Automaton: TypeAlias = tuple[RunGraph, Groups, Members]
 class SeriesCode:
     """The code of terms by moment, the same for all runs of a plan.
 
-    `ranges` says whether a condition ranges over the events of a series, `asks` whether one
-    needs a program. `defined` are the aggregates that users added, `compiled` what is at the
-    addresses of these. `gates` are the rows of direct comparisons with their moments, `reads` the
-    fills of programs with theirs, `confidence` the word of that of a match, NOTHING if it is not
-    read. The `automaton` of finished matches checks nothing on its way.
+    `ranges` says whether a condition ranges over the events of a series, `asks` whether one needs a
+    program. `defined` are the aggregates that users added, `compiled` the functions at their
+    addresses. `gates` are the rows of direct comparisons with their moments, `reads` the fills of
+    programs with their moments. `confidence` is the word with the confidence of a match, NOTHING if
+    it is not read. The `automaton` of finished matches checks nothing on its way.
     """
 
     tests: tuple[EquivalenceTest, ...]
@@ -94,7 +98,7 @@ class SeriesCode:
         of_runs: bool,
         states: PatternStates | None = None,
     ) -> SeriesCode:
-        """Lower terms; have the event buffer keep what they read."""
+        """Lower terms; the event buffer keeps the columns that they read."""
         ordered = sorted(terms, key=lambda term: term.moment)
         base = context.layout([term.term for term in ordered])
         layouts, fills, words = _laid_out(context, ordered, base, len(tests), states)
@@ -135,14 +139,14 @@ class SeriesCode:
         )
 
     def keep(self, context: Context) -> None:
-        """Have the event buffer keep what the code reads, in the rows that it expects."""
+        """Keep in the event buffer the columns that the code reads, in the expected rows."""
         for attribute in self.attributes:
             context.buffer.keep_attribute(attribute)
         for test in self.tests:
             context.keep_test(test)
 
     def without(self, terms: Container[object]) -> Numbers:
-        """The tables in which some terms are not asked."""
+        """The tables without some terms, which are not evaluated."""
         tables = self.tables.copy()
         for row, term in enumerate(self.terms, int(tables[0, of.CHECKS])):
             if term in terms:
@@ -161,7 +165,7 @@ class SeriesCode:
         return accepted, self.attributes[column]
 
     def compared_part(self, row: int) -> Part | None:
-        """What a further event is compared with in its series, if by the same attribute."""
+        """The event that a further event is compared with in its series, if by one attribute."""
         _, column, source, _, other, _ = self.tables[row, of.PLAIN :].tolist()
         parts = {of.EVENT_BEFORE: Part.PREVIOUS, of.KNOWN_EVENT: Part.FIRST}
         return parts.get(source) if column == other else None
@@ -203,7 +207,7 @@ class SeriesProgram:
         self.width = len(self.code.root)
 
     def machine(self) -> Machine:
-        """The arrays as they are now."""
+        """The current arrays."""
         return self._machinery.machine(self._context)
 
     @cached_property
@@ -223,11 +227,11 @@ class SeriesProgram:
 
     @property
     def cursors(self) -> Numbers:
-        """Where conditions are on their way; the last is for the iteration that is given."""
+        """The cursors of running conditions; the last is for the given iteration."""
         return self._machinery.cursors
 
     def check_values(self, saved: Saved, nodes: Numbers) -> None:
-        """Check the least and greatest values that nodes of a checkpoint know."""
+        """Check the least and greatest values in nodes of a checkpoint."""
         names, tables = list(self._context.buffer.attributes), self.code.tables
         for kind, word, column, *_ in tables[
             tables[0, of.CHANGES] : tables[0, of.MOMENTS_AT]
@@ -237,7 +241,7 @@ class SeriesProgram:
                 saved.live.check_values(saved, names[column], tags, values)
 
     def cells(self, nodes: int) -> Numbers:
-        """Nodes, of which the first is the root."""
+        """Memory for nodes; the first is the root."""
         cells = np.zeros((nodes, self.width), np.int64)
         cells[of.ROOT] = self.code.root
         if self._states is not None and self._states.members is not None:
@@ -281,7 +285,7 @@ def _automaton(
 
 
 def _compared(fills: Fills, states: PatternStates | None) -> DirectComparison:
-    """The comparison of an event with what is known before it is bound; at an end none is bound."""
+    """The comparison of an event with earlier values; at the end of a series there is no event."""
     moment = fills.term.moment
     at: BoundAt | None = BoundAt(*divmod(moment, of.MOMENTS))
     if states is not None:
@@ -303,7 +307,7 @@ def _initial(words: NodeWords, tests: int) -> Numbers:
 
 
 def _sets(words: NodeWords, types: int) -> NDArray[np.uint8]:
-    """By attribute that may be undeclared the types that lack it."""
+    """The types that lack an attribute, by attribute that may be undeclared."""
     found = np.zeros((len(words.lacking), types), np.uint8)
     for row, (_, _, codes) in enumerate(words.lacking):
         found[row, sorted(codes)] = 1
@@ -318,7 +322,7 @@ def pattern_of(components: Sequence[BoundComponent]) -> Pattern:
 
 
 def packed(*tables: NDArray[Any]) -> Numbers:
-    """Tables one below the other, under a row of their begins."""
+    """Join tables to one, under a row with their begins."""
     rows = [np.asarray(table, np.int64) for table in tables]
     rows = [table.reshape(-1, 1) if table.ndim == 1 else table for table in rows]
     found = np.zeros((1 + sum(map(len, rows)), of.TABLE_WIDTH), np.int64)
@@ -345,7 +349,7 @@ class _Program(Protocol):
 def conditions_of(
     starts: Sequence[int], programs: Sequence[_Program], compared: Sequence[DirectComparison] = ()
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """For each program its begin, its loops, its fills, and its direct comparison."""
+    """The begin, the loops, the fills, and the direct comparison of each program."""
     checks, loops, rows = list[list[int]](), list[tuple[int, ...]](), list[tuple[int, ...]]()
     compared = compared or [NOT_DIRECT] * len(programs)
     for start, each, other in zip(starts, programs, compared, strict=True):

@@ -1,4 +1,4 @@
-"""The members of sets of a pattern, as kernels read them."""
+"""The members of sets of a pattern, as tables for kernels."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sase.engine.kernels.sentinels import NOTHING
 
 @dataclass(frozen=True)
 class SetStates:
-    """Components by level, grouped by elements; the words of nodes behind those of `tests`.
+    """Components by level, grouped by elements; the words of nodes after those of `tests`.
 
-    Behind the own words there is one of each set, and then one of each series in a set.
+    After the own words there is one of each set, and then one of each series in a set.
     """
 
     components: tuple[BoundComponent, ...]
@@ -46,25 +46,25 @@ class SetStates:
 
     @property
     def words(self) -> int:
-        """How many words there are before those of conditions, with the codes of the tests."""
+        """The number of words before those of conditions, with the codes of the tests."""
         return self.tests + of.WORDS_OF_MEMBERS + len(self.sets) + len(self.series)
 
     @property
     def before(self) -> int:
-        """The word of the node before, behind the head."""
+        """The word with the node before, counted after the head."""
         return self.tests + of.BEFORE
 
     def entry(self, element: Sequence[int]) -> int:
-        """Where a node has the one before a set."""
+        """The word with the node before a set."""
         return self.at + of.WORDS_OF_MEMBERS + self.sets.index(tuple(element))
 
     @cached_property
     def entries(self) -> Mapping[int, int]:
-        """Of each level of a set where a node has the one before that set."""
+        """The word with the node before the set, by each level of a set."""
         return {level: self.entry(each) for each in self.sets for level in each}
 
     def count_at(self, level: int) -> int:
-        """Where a node has how many events of a series in a set there are, or NOTHING."""
+        """The word with the number of events of a series in a set, or NOTHING."""
         if level not in self.series:
             return NOTHING
         return self.at + of.WORDS_OF_MEMBERS + len(self.sets) + self.series.index(level)

@@ -9,12 +9,12 @@ from sase.engine.expressions.series import Term
 from sase.engine.operators.programs.pattern_states import PLACES, PatternStates
 from sase.engine.operators.programs.set_states import bits
 from sase.planning.automaton.automaton import At, Check
-from sase.planning.automaton.checks import MOMENTS
-from sase.planning.nodes import RunEvaluation
+from sase.planning.automaton.build import MOMENTS
+from sase.planning.plan.nodes import RunEvaluation
 
 
 def run_terms(node: RunEvaluation, states: PatternStates) -> Iterator[Term]:
-    """The conditions of a pattern with their moments; those on one event of iterations left out."""
+    """The conditions of a pattern with their moments, except those on one event of iterations."""
     for check in node.automaton.checks:
         if check.group is None or not check.is_single:
             yield from (term_of(check, moment) for moment in states.moments_of(check))
@@ -34,7 +34,7 @@ def term_of(check: Check, moment: int) -> Term:
 
 
 def terms_at(conjunct: Conjunct, level: int) -> Iterator[Term]:
-    """A condition at the moments at which it is decided, the first of its level given."""
+    """A condition at the moments at which it is decided; `level` is the first of its level."""
     moments = MOMENTS[conjunct.when]
     own = conjunct.component if At.TAKE in moments else None
     for at in moments:

@@ -1,1 +1,1 @@
-"""Sets, and `earliest_maximal`: run evaluation, joins, and what their matches are."""
+"""Sets, and `earliest_maximal`: run evaluation, joins, and their matches."""

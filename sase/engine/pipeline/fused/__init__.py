@@ -1,1 +1,1 @@
-"""Physical operators that do the work of several by one kernel."""
+"""Fused paths: one kernel does the work of several operators."""

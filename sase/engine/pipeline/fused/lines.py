@@ -1,18 +1,19 @@
 """Fused lines: one kernel executes deterministic runs over loaded columns.
 
-Such are series of which a further event is compared with the one before it, or with none: rising
-prices, or all events of a kind up to another one. The conditions on single events are decided for
-many of them before, and one kernel goes from the columns to the matches. It keeps lines in a store
-of its own, so that an input goes this way as a whole or not at all.
+It executes series with conditions between a further event and the event before it, or with
+conditions on single events only. Examples are rising prices, or all events of a kind up to another
+one. The conditions on single events are decided for several blocks in advance, and one kernel makes
+matches from the columns. It keeps lines in a store of its own, so it takes an input as a whole or
+not at all.
 
-Shared lines are a path of their own: where nothing is asked of several events but a key, another
-kernel has the lines that wait for the same events in one stack.
+Shared lines are a separate path. Where the key is the only condition between events, another kernel
+keeps the lines that wait for the same events in one stack.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import Any, TypeAlias
+from typing import Any
 from weakref import proxy
 
 import numpy as np
@@ -23,11 +24,16 @@ from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.kleene.line_scan import LineStream
+from sase.engine.kernels.kleene.run_nodes import DONE, FULL
 from sase.engine.kernels.scan.admission import look_up_states
 from sase.engine.kernels.scan.fused_scan import ADDRESS
+from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.bindings.bindings import Bindings
-from sase.engine.operators.kleene.line_evaluation import LineEvaluationState
-from sase.engine.operators.kleene.stretch_evaluation import StretchEvaluationState
+from sase.engine.operators.kleene.line_store import LineStore
+from sase.engine.operators.kleene.run_operator import RunOperator
+from sase.engine.operators.kleene.shared_line_store import SharedLineStore
+from sase.engine.operators.kleene.stretch_store import StretchStore
 from sase.engine.operators.transformation import Results, TransformationState
 from sase.engine.pipeline.fused.scan import (
     CODES_AS_THEY_ARE,
@@ -40,12 +46,11 @@ from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.physical.drive import Need
 from sase.planning.physical.line_drives import FusedLinesDrive, SharedLinesDrive
 
-Evaluating: TypeAlias = LineEvaluationState | StretchEvaluationState
-# Each key takes a line of the cache.
+# Each key takes a cache line.
 MOST_KEYS = 1 << 23
-# The conditions on single events are decided for so many blocks at once, as they take a byte each.
+# The blocks for which the conditions on single events are decided at once: a byte per event.
 BLOCKS = 4
-# Every event is gone through: of so many first ones a share must be of the query's types.
+# The kernel visits every event. It pays if a `SHARE` of the first events is of the query's types.
 FIRST = 1 << 12
 ONE_NUMBER = bytes(8)
 # The parts of a stopwatch.
@@ -53,24 +58,27 @@ EVALUATION, OUTPUT = 1, 2
 
 
 class FusedLines:
-    """Takes a pipeline through events that are loaded, which are all there are.
+    """Runs a pipeline over loaded, complete events.
 
-    It `shares` what lines take, or keeps them one by one, also where events turn out to need that.
+    With `shares` lines share stacks. Otherwise, or if the events require it, each line is kept
+    alone.
     """
 
     needs_all = True
 
     def __init__(self, pipeline: Pipeline, drive: SharedLinesDrive | FusedLinesDrive) -> None:
         evaluation, top = pipeline.operators
-        assert isinstance(evaluation, Evaluating)
+        assert isinstance(evaluation, RunOperator)
         assert isinstance(top, TransformationState)
-        # Not held: the pipeline holds this, and both would stay until garbage is collected.
+        # A proxy: the pipeline holds this object, and a circle of references would delay freeing
+        # both.
         self._pipeline, self._evaluation, self._top = proxy(pipeline), evaluation, top
         self._shares = isinstance(drive, SharedLinesDrive)
         self._has_series, self._stopwatch = drive.has_series, pipeline.stopwatch
-        self.meter = pipeline.meter(drive.name)
+        self.use = pipeline.use_of(drive.name)
         self._codes = pipeline.dictionary.codes_of(evaluation.key)
-        # The numbers of keys, once it is known that events can be fused; none of codes by a table.
+        # The numbers of keys, once it is certain that events can be fused; none if a table gives
+        # codes.
         self._arrays: list[NDArray[Any]] | None = None
         self._has_table = False
         self._refused: Need | None = None
@@ -78,60 +86,77 @@ class FusedLines:
         self._states: tuple[tuple[str, ...], NDArray[np.uint8]] | None = None
 
     def uncoded(self, events: Events) -> list[str]:
-        """The keys that lie far apart, where enough events are of the query's types."""
+        """The keys with widely spread values, if enough events are of the query's types."""
         if events.by_type:
             return []
         found = far_apart(events, self._evaluation.key.tests, self._pipeline.plan.options.block)
         return found if found and self._pays(events) else []
 
     def run(self, events: Events) -> Generator[Results, None, int]:
-        """The results of all events, or of none: how many were gone through."""
+        """Yield the results of all events and return their count, or return 0."""
         count = len(events)
         if not count:
             return 0
         if not self.takes_all(events):
-            self.meter.refused = None if self._refused is None else self._refused.value
+            self.use.refused = None if self._refused is None else self._refused.value
             return 0
         assert self._arrays is not None
         pipeline, evaluation, at = self._pipeline, self._evaluation, self._pipeline.at
+        lines = self._lines
         keys, digits = forms_of(self._arrays), self._codes.digits
         digits, by_code = NO_DIGITS if digits is None else digits, self._states_of(events)
         codes = np.empty(0, np.int64)
         position, size = at.events, pipeline.plan.options.block
-        # Codes that are looked up take room, event by event.
+        # Codes from a table take memory for each event.
         step = size if self._has_table else BLOCKS * size
         for begin in range(0, count, step):
             piece = self._block(events, begin, min(begin + step, count), position)
             states = _by_type(by_code, events.types[piece.rows])
             if self._has_table:
                 codes = self._looked_up(piece, states)
-                assert isinstance(evaluation, LineEvaluationState)
-                evaluation.make_room_for_keys(pipeline.dictionary.size(evaluation.key))
+                lines.make_room_for_keys(pipeline.dictionary.size(evaluation.key))
                 keys, digits = forms_of([codes]), CODES_AS_THEY_ARE
-                keys[:, ADDRESS] -= codes.itemsize * begin  # their first row is that of the piece
-            stream = evaluation.stream(piece, states, keys, digits)
+                keys[:, ADDRESS] -= codes.itemsize * begin  # from the first row of the piece
+            evaluation.see(int(np.count_nonzero(states)))
+            stream = lines.stream(piece, states, keys, digits)
             pipeline.warnings.note_types(events, piece.rows)
             length = len(piece)
             for first in range(0, length, size):
                 end = min(first + size, length)
-                yield from self._results(evaluation.push_stream(stream, end))
+                yield from self._results(self._found(stream, end))
                 at.events = at.numbers = position + begin + end
                 evaluation.advance(Watermark(int(piece.ts[end - 1]), at.events), iter(()))
                 pipeline.watch(at.events)
                 pipeline.check(0)
                 pipeline.evict_when_due()
-        yield from self._results(evaluation.rest())
+        yield from self._results(evaluation.flushed(DONE))
         return count
 
-    def _results(self, found: Iterator[Bindings]) -> Iterator[Results]:
-        """The results that matches are; the time of both operators is counted."""
+    @property
+    def _lines(self) -> LineStore | StretchStore:
+        """The store of the runs of the evaluation."""
+        lines = self._evaluation.store
+        assert isinstance(lines, LineStore | StretchStore)
+        return lines
+
+    def _found(self, stream: LineStream, end: int) -> Iterator[Bindings]:
+        """Apply events up to a given one, and yield matches whenever the room is full."""
+        lines, why = self._lines, NOTHING
+        while why != DONE:
+            why = lines.push_stream(stream, end)
+            self._pipeline.check(0)
+            if why == FULL:
+                yield from self._evaluation.flushed(why)
+
+    def _results(self, bindings: Iterator[Bindings]) -> Iterator[Results]:
+        """Make results of matches, and count the time of both operators."""
         watch = self._stopwatch
         if watch is None:
-            return self._top.results(found)
-        return watch.pulled(OUTPUT, self._top.results(watch.pulled(EVALUATION, found)))
+            return self._top.results(bindings)
+        return watch.pulled(OUTPUT, self._top.results(watch.pulled(EVALUATION, bindings)))
 
     def takes_all(self, events: Events) -> bool:
-        """Whether these events are fused: there are codes of all keys, and whole columns."""
+        """Whether these events can be fused: all keys have codes, and columns are whole."""
         if self._arrays is None:
             self._refused = self._begin(events)
         return self._arrays is not None
@@ -146,8 +171,8 @@ class FusedLines:
             return Need.INTEGER_KEYS
         ranges = np.array([(each.min(), each.max()) for each in arrays], np.int64)
         if self._shares and len(events.ties) and self._has_series:
-            self.meter.refused = Need.NO_TIES.value
-            self.meter, self._shares = pipeline.meter(FusedLinesDrive.name), False
+            self.use.refused = Need.NO_TIES.value
+            self.use, self._shares = pipeline.use_of(FusedLinesDrive.name), False
         if arrays and not (self._codes.is_open and self._codes.fit(ranges, len(events))):
             if not self._shares:
                 return Need.CODES_FIT
@@ -161,17 +186,14 @@ class FusedLines:
         return None
 
     def _begin_evaluation(self, events: Events, keys: int) -> bool:
-        """Whether the evaluation can be fused over events with so many keys."""
-        evaluation = self._evaluation
+        """Whether the evaluation can be fused over events with this number of keys."""
         if self._shares:
-            assert isinstance(evaluation, LineEvaluationState)
-            evaluation.begin_shared(keys)
-            return True
+            self._evaluation.keep_in(SharedLineStore)
         block, is_ranked = self._block(events, 0, len(events), 0), bool(self._pipeline.plan.ranked)
-        return evaluation.begin(block, keys, is_ranked=is_ranked)
+        return self._lines.begin(block, keys, is_ranked=is_ranked)
 
     def _states_of(self, events: Events) -> NDArray[np.uint8]:
-        """The levels that admit each type, by its code plus one; the first is that of no type."""
+        """The levels that admit each type, by its code plus one; the first entry is for no type."""
         known = self._states
         if known is None or known[0] is not events.type_names:
             states = self._pipeline.builder.states_of(events.type_names)
@@ -187,7 +209,7 @@ class FusedLines:
         return bool(known >= SHARE * len(types))
 
     def _looked_up(self, piece: Block, states: NDArray[np.uint8]) -> Numbers:
-        """The codes by a table of the keys of a piece, where a component admits an event's type."""
+        """The key codes of a piece by a table, for events of admitted types."""
         codes, rows = np.zeros(len(piece), np.int64), np.flatnonzero(states)
         places = rows + piece.range.begin
         numbers = places + piece.range.position
@@ -196,8 +218,8 @@ class FusedLines:
         return codes
 
     def _block(self, events: Events, begin: int, end: int, position: int) -> Block:
-        """All events of a piece, which are asked for their types and attributes alone."""
-        # One number as an array, which is not repeated in memory.
+        """A block of all events of a piece; only types and attributes are read from it."""
+        # One number as an array with stride 0, without copies in memory.
         number = np.ndarray((end - begin,), np.int64, ONE_NUMBER, strides=(0,))
         coding = self._pipeline.dictionary
         stretch = EventRange(events, begin, end, position, self._pipeline.at.ties)
@@ -205,9 +227,9 @@ class FusedLines:
 
 
 def _by_type(by_code: NDArray[np.uint8], types: NDArray[Any]) -> NDArray[np.uint8]:
-    """What events have by the code of their type, of which there may be but one."""
+    """Look up the states of events by the codes of their types, of which there may be only one."""
     if len(by_code) == 2 and types.min() == 0:
         return np.full(len(types), by_code[1])
     states = np.empty(len(types), np.uint8)
-    look_up_states(by_code, types, states)  # seven times as fast as by an index of arrays
+    look_up_states(by_code, types, states)  # seven times as fast as fancy indexing
     return states

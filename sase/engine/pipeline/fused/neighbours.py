@@ -1,9 +1,9 @@
-"""The narrowed scan: only events near those of the rarest component come to the leaves of a tree.
+"""The narrowed scan: only events near those of the rarest component reach the leaves of a tree.
 
-Where all events are loaded, and one component has few of them, a match lies around one of these: in
-the window, and of the same key. The few are found in the column of types, and one pass over the
-column of a key finds what is near; no other event is looked at. A walk begins at final events and
-finds its way by what stacks know of each event, so it has no use of that.
+If all events are loaded and one component is rare, each match has a rare event, and lies within the
+window around it with the same key. The rare events are found in the column of types. One pass over
+the key column finds the events near them, and no other event is read. Stack construction does not
+need this path: it begins at final events and follows the stacks.
 """
 
 from __future__ import annotations
@@ -26,56 +26,57 @@ from sase.engine.operators.contract import size_of
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.planning.cardinality import FEW_ARE, KEYS_AT_ONCE
+from sase.planning.cost.cardinality import FEW_ARE, KEYS_AT_ONCE
+from sase.planning.engine_plan import EnginePlan
 from sase.planning.physical.drive import Need
 from sase.planning.physical.drives import NarrowedScanDrive
-from sase.planning.plan import EnginePlan
 from sase.planning.split import negations_of
 
 if TYPE_CHECKING:
     pass
 
-# The types of so many events tell which component is the rarest.
+# The sample of types by which the rarest component is found.
 SAMPLED = 1 << 11
-# Where at most one of so many is of a component, statistics are worth measuring for that alone.
+# For a component with at most one event in 512 measuring statistics pays.
 VERY_FEW_ARE = 512
 
 
 class NarrowedScan:
-    """Takes a pipeline through the events near the rarest component."""
+    """Runs a pipeline over the events near the rarest component."""
 
-    # The few may come at the end.
+    # The rare events may come at the end.
     needs_all = True
 
     def __init__(self, pipeline: Pipeline, drive: NarrowedScanDrive) -> None:
         scan = pipeline.operators[0]
         assert isinstance(scan, SequenceScanState)
-        # Not held: the pipeline holds this, and both would stay until garbage is collected.
+        # A proxy: the pipeline holds this object, and a circle of references would delay freeing
+        # both.
         self._pipeline, self._window, self._tests = proxy(pipeline), scan.measured, drive.key
-        self.meter = pipeline.meter(drive.name)
+        self.use = pipeline.use_of(drive.name)
         self._found: tuple[Events, Numbers | None] | None = None
 
     def uncoded(self, events: Events) -> list[str]:
-        """None: most events are passed by."""
+        """None: most events are skipped."""
         return []
 
     def takes_all(self, events: Events) -> bool:
-        """Whether one component has few events, so that others need not be partitioned."""
+        """Whether one component is rare, so that partitioning the others is not needed."""
         return self._near(events) is not None
 
     def run(self, events: Events) -> Generator[Results, None, int]:
         """Yield the results of all events, or of none."""
         near = self._near(events)
         if near is None:
-            self.meter.refused = Need.FEW_RARE.value
+            self.use.refused = Need.FEW_RARE.value
             return 0
         pipeline = self._pipeline
-        # Whether a type occurs is mostly known by these already.
+        # The near events usually suffice to show that each type occurs.
         for rows in (near, slice(0, len(events))):
             if pipeline.warnings.unseen:
                 pipeline.warnings.note_types(events, rows)
         size = pipeline.plan.options.block
-        size *= max(len(events) // (len(near) + 1), 1)  # so that a block has enough of them
+        size *= max(len(events) // (len(near) + 1), 1)  # so that a block has enough near events
         yield from pipeline.run_blocks(events, pipeline.builder.blocks(events, size, only=near))
         return len(events)
 
@@ -91,7 +92,7 @@ class NarrowedScan:
             return None
         level, places = few
         begins, ends = self._ranges(events, level, places)
-        # What is in several ranges is in the last of them.
+        # An event in several ranges counts in the last of them.
         apart = np.minimum(ends, np.append(begins[1:], len(events))) - begins
         length, keys = int(apart.sum()), self._keys(events)
         if keys is None:
@@ -116,7 +117,7 @@ class NarrowedScan:
         return None if count > len(places) else (level, places[:count])
 
     def _ranges(self, events: Events, level: int, places: Numbers) -> tuple[Numbers, Numbers]:
-        """Where the ranges around some events of a level begin and end."""
+        """The first and the end places of the ranges around the given events of a level."""
         plan, window = self._pipeline.plan, self._window
         count = len(events)
         begins, ends = np.zeros(len(places), np.int64), np.full(len(places), count)
@@ -139,7 +140,7 @@ class NarrowedScan:
             column = events.columns.get(test.attribute)
             if column is None or self._pipeline.types.declare(test.attribute) is not None:
                 continue
-            # What is NULL may be let through, since no match has it.
+            # NULL keys may pass, since no match has them.
             if column.dictionary is not None or column.type.kind is Kind.INTEGER:
                 return np.ascontiguousarray(column.values)
         return None
@@ -162,7 +163,7 @@ def has_rare(plan: EnginePlan, events: Events) -> bool:
 def rarest(
     events: Events, states: Numbers, levels: Sequence[int], few: int = FEW_ARE
 ) -> int | None:
-    """The level of the fewest of some events, as a sample tells, if one of so many is of it.
+    """The level with the fewest events in a sample, if at most one event in `few` is of it.
 
     `states` are by the code of a type plus one.
     """
@@ -173,7 +174,7 @@ def rarest(
 
 
 def _around(events: Events, places: Numbers, window: BoundWindow) -> tuple[Numbers, Numbers]:
-    """The ranges of the events within a window of some, on both sides."""
+    """The ranges of the events within a window of the given ones, on both sides."""
     size = size_of(window)
     if window.kind is WindowKind.EVENTS:
         size = min(size, len(events))

@@ -1,4 +1,4 @@
-"""Open a pipeline with the drives of its plan: each has a class, and nothing is decided here."""
+"""Open a pipeline with the drives that its plan has chosen; each drive has a class."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sase.engine.kernels.jit.compile_ahead import compile_ahead
 from sase.engine.kernels.jit.intrinsics import CLOCK, NO_CLOCK
 from sase.engine.pipeline.pipeline import Pipeline, Slice
 from sase.engine.resources import Check, no_check
+from sase.planning.engine_plan import EnginePlan
 from sase.planning.physical import line_drives, stack_drives
 from sase.planning.physical.drive import Drive, DriveRequest, Feed
 from sase.planning.physical.drives import NarrowedScanDrive, choose_drive
-from sase.planning.plan import EnginePlan
 
-# By drive the module, which is imported with the first such drive, and what opens it.
+# By drive its module, which is imported with the first such drive, and the opening function.
 PATHS: Mapping[type, str] = {
     stack_drives.FusedScanDrive: "scan:FusedScan",
     stack_drives.AdmittedScanDrive: "scan:FusedScan",
@@ -58,19 +58,19 @@ def open_pipeline(
 
 
 def drive_by_plan(pipeline: Pipeline) -> None:
-    """Have the drives of its plan take the events of a pipeline."""
+    """Open the drives of a pipeline's plan."""
     pipeline.loaded_path = _opened(pipeline, Feed.LOADED)
     if pipeline.dictionary.streaming:
         pipeline.pushed_path = _opened(pipeline, Feed.PUSHED)
 
 
 def drive_admitted(pipeline: Pipeline) -> None:
-    """Have a drive of its own take what a shared reading knows to be admitted."""
+    """Open the drive for events that a shared reading has already admitted."""
     pipeline.admitted_path = _opened(pipeline, Feed.SHARED)
 
 
 def _opened(pipeline: Pipeline, feed: Feed) -> Any:
-    """What a pipeline has for the events of a feed, if its plan has a drive for them."""
+    """The opened drive of a feed, if the plan has one."""
     plan, in_pieces = pipeline.plan, pipeline.dictionary.streaming
     is_timed = pipeline.stopwatch is not None
     key = ("drive", feed, in_pieces, is_timed, plan.options.analyze)

@@ -1,9 +1,10 @@
-"""The fused push: one kernel takes a pushed batch from Arrow's memory to what its events complete.
+"""The fused push: one kernel processes a pushed batch, from Arrow's memory to the sequences.
 
-Most streams come as small batches of one schema, in order and without NULLs, and most queries tell
-events apart by type and key alone. Then the work on the events of a push is little beside the steps
-from one part of the engine to the next, of which this path makes none. It writes into the state of
-the same operators, so that any push may go either way: what it does not know it leaves untouched.
+Most streams come as small batches of one schema, in order and without NULLs, and most queries have
+conditions on types and keys only. Then the operators need little time for a push; most of it is
+spent on calls between the parts of the engine. This path avoids these calls. It writes into the
+state of the same operators, so each push may take either way. A batch that it cannot read it leaves
+untouched.
 """
 
 from __future__ import annotations
@@ -16,14 +17,13 @@ import numpy as np
 
 from sase.binding.types import INTEGER
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.batch_decoder import BatchDecoder, BatchTypes, UnreadBatch
+from sase.engine.columns.arrow.input import SMALL, as_batch
 from sase.engine.columns.batch_memory import BatchMemory
-from sase.engine.columns.input import SMALL, as_batch
+from sase.engine.columns.decode.batch_decoder import BatchDecoder, BatchTypes, UnreadBatch
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.fused_scan import FOREIGN, ROWS, BatchLayout, ScanResult
 from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused.scan import NO_DIGITS
-from sase.engine.pipeline.fused.sequence import SequenceOperators
+from sase.engine.pipeline.fused.scan import NO_DIGITS, SequenceOperators
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.results.row_history import HistorySegment
 from sase.planning.physical.drive import Need
@@ -31,22 +31,22 @@ from sase.planning.physical.stack_drives import FusedPushDrive
 
 
 class FusedPush:
-    """Pushes batches onto the stacks of a pipeline whose plan asks no more of events."""
+    """Pushes batches onto the stacks of a plan with conditions on types and keys only."""
 
     def __init__(self, pipeline: Pipeline, drive: FusedPushDrive) -> None:
         operators = SequenceOperators.of(pipeline, drive.key)
-        # Not held: the pipeline holds this, and both would stay until garbage is collected. No
-        # proxy, which looks for its object each time.
+        # The pipeline is not held: it holds this object, and both would stay until garbage is
+        # collected. No proxy either, which looks up its object at each use.
         self._held, self._fused, self._stacks = ref(pipeline), operators, operators.stacks
-        self.meter = pipeline.meter(drive.name)
+        self.use = pipeline.use_of(drive.name)
         self._stopwatch, self._counting = pipeline.stopwatch, operators.counting(pipeline)
         self._codes = operators.codes
         self._attributes = tuple(test.attribute for test in operators.key.tests)
-        # The decoder of the schema that came last, and what exports its batches if they can be
-        # read in place.
+        # The decoder of the last schema, and the exporter of its batches if they can be read in
+        # place.
         self._decoder: BatchDecoder | None = None
         self._memory: BatchMemory | None = None
-        # The types that came last, and how batches are read with them.
+        # The last dictionary of types, and how batches with it are read.
         self._types: BatchTypes | None = None
         self._layout: BatchLayout | None = None
         self._buffer = np.empty((ROWS, 0), np.int64)
@@ -85,12 +85,12 @@ class FusedPush:
         return self._refuse(Need.FOLLOWING) if found.lacks else self._pushed(pipeline, batch, found)
 
     def _refuse(self, need: Need) -> list[Results] | None:
-        """Leave a batch to the operators that does not meet a need."""
-        self.meter.refused = need.value
+        """Leave a batch that does not meet a need to the operators."""
+        self.use.refused = need.value
         return None
 
     def _memory_of(self, decoder: BatchDecoder) -> BatchMemory | None:
-        """What exports batches of a schema, if all that keys are made of are whole numbers."""
+        """The exporter for batches of a schema, if all parts of keys are integers."""
         if decoder.is_sparse or not decoder.has_dictionary:
             return None
         known = {column.name: column for column in decoder.columns}
@@ -99,12 +99,12 @@ class FusedPush:
         return BatchMemory(decoder, whole) if len(whole) == len(keys) and not known else None
 
     def _layout_of(self, batch: Any, digits: Numbers) -> BatchLayout | None:
-        """How batches are read that share a dictionary, if it is one that was loaded."""
+        """How batches that share a dictionary are read, if that dictionary was loaded."""
         assert self._decoder is not None
         assert self._memory is not None
         try:
             self._types = BatchTypes.of(self._decoder, batch.column(self._decoder.type.at))
-        except SystemError:  # which is what Python makes of a length below 0
+        except SystemError:  # Python raises it for a length below 0
             return None
         if self._types is None:
             return None
@@ -114,7 +114,7 @@ class FusedPush:
         return BatchLayout(self._memory.columns, *known, *window, self._stacks.tagged)
 
     def _arrive(self, pipeline: Pipeline, batch: int, layout: BatchLayout) -> ScanResult:
-        """Push the events of an exported batch, unless it is to go another way."""
+        """Push the events of an exported batch, unless they must take another way."""
         fused = self._fused
         at, push, counting = pipeline.at, self._stacks.push_batch, self._counting
         after = pipeline.state.watermark, at.events, at.ties
@@ -128,7 +128,7 @@ class FusedPush:
         return found
 
     def _pushed(self, pipeline: Pipeline, batch: Any, found: ScanResult) -> list[Results]:
-        """Remember the events that were pushed, and show what they complete."""
+        """Remember the pushed events, and make results of the sequences."""
         assert self._types is not None
         assert self._memory is not None
         unread = UnreadBatch(self._types, batch, self._memory.proof)
@@ -149,24 +149,24 @@ class FusedPush:
         if found.written:
             sequences = self._fused.construction.construct(found.written)
             results = list(self._fused.shown(self._stopwatch, sequences))
-            self.meter.matches += sum(map(len, results))
-        self.meter.events += length
+            self.use.matches += sum(map(len, results))
+        self.use.events += length
         self._fused.advance(pipeline, length, found.admitted, last)
         return results
 
 
 class _TimedPush(FusedPush):
-    """The same, timed."""
+    """The fused push with time measured."""
 
     def push(self, events: object) -> list[Results] | None:
         watch = self._stopwatch
         assert watch is not None
         before = watch.total
         results = watch.during(0, partial(super().push, events))
-        self.meter.spend(watch.total - before)
+        self.use.spend(watch.total - before)
         return results
 
 
 def fused_push(pipeline: Pipeline, drive: FusedPushDrive) -> FusedPush:
-    """Open the drive of a pipeline, which may be timed."""
+    """Open the drive of a pipeline, with time measured if the pipeline measures it."""
     return (FusedPush if pipeline.stopwatch is None else _TimedPush)(pipeline, drive)

@@ -1,81 +1,226 @@
-"""The fused scan: one kernel takes loaded events from their columns to the sequences they complete.
-
-Most queries tell events apart by type and key alone. Then no operator needs to see a block of them
-before another one does: the kernel goes on from scan to construction and back, for a million events
-at a time, and no thread waits for another one in between. It writes into the state of the same
-operators, so that any events may go either way.
-"""
+"""The fused scan: one kernel makes sequences from loaded events."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from math import expm1
+from typing import Any, TypeAlias
 from weakref import proxy
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.binding.bound import WindowKind
 from sase.binding.types import Kind
-from sase.engine.blocks.block import Block, EventRange, Tests
-from sase.engine.blocks.key_dictionary import counts_from_zero
+from sase.cached_property import cached_property
+from sase.engine.blocks.block import Block, EventRange, Key, Tests
+from sase.engine.blocks.dictionary import PlanDictionary
+from sase.engine.blocks.key_dictionary import KeyDictionary, counts_from_zero
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Mask, Numbers, TypeCodes, deduplicated
 from sase.engine.kernels.jit.arrow_memory import forms_of
+from sase.engine.kernels.jit.intrinsics import CLOCK, NO_CLOCK
 from sase.engine.kernels.jit.signatures import frozen
-from sase.engine.kernels.scan.fused_scan import CODES, KEYS, ROWS, TYPES, ScanInput, ScanRange
-from sase.engine.operators.transformation import Results
-from sase.engine.pipeline.fused.sequence import SequenceOperators
+from sase.engine.kernels.scan.admission import PLACE, TIME
+from sase.engine.kernels.scan.fused_scan import (
+    CODES,
+    KEYS,
+    ROWS,
+    SINCE,
+    TYPES,
+    Counting,
+    ScanInput,
+    ScanRange,
+    ScanResult,
+)
+from sase.engine.kernels.scan.hashing import FACTOR
+from sase.engine.operators.active_stacks import ActiveStacks
+from sase.engine.operators.contract import HasBranches
+from sase.engine.operators.sequence_construction import SequenceConstructionState
+from sase.engine.operators.sequence_scan import SequenceScanState
+from sase.engine.operators.transformation import Results, TransformationState
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.planning.dense_codes import dense_bits
+from sase.engine.stopwatch import Stopwatch
+from sase.planning.cost_values import CLEARED, dense_bits
 from sase.planning.physical.drive import Need
 from sase.planning.physical.stack_drives import StackDrive
 
-# So many events are gone through at a time, of which at most about so many are admitted, that what
-# is written of them stays in the nearest cache; and at most so many by one call.
+# ---------------------------------------------------------------- sequence
+
+# The parts of a stopwatch: admission, scan, construction, and making results.
+Parts: TypeAlias = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceOperators:
+    """Scan, construction and output of a plan with conditions on types and keys only.
+
+    `results` makes results of sequences, and `count` counts admitted events. `states_of` returns
+    the states of types by code plus one, `dictionary` the codes of the key.
+    """
+
+    scan: SequenceScanState
+    construction: SequenceConstructionState
+    results: Callable[[Iterator[Any]], Iterator[Results]]
+    states_of: Callable[[tuple[str, ...]], Numbers]
+    count: Callable[[int], None]
+    parts: Parts
+    dictionary: PlanDictionary
+    key: Key
+
+    @classmethod
+    def of(cls, pipeline: Pipeline, tests: Tests) -> SequenceOperators:
+        """The operators of a pipeline; its key is given by tests."""
+        dictionary, (first, *above) = pipeline.dictionary, pipeline.operators
+        if isinstance(first, HasBranches):
+            return cls._of_union(pipeline, tests)
+        construction, top = above
+        assert isinstance(first, SequenceScanState)
+        assert isinstance(construction, SequenceConstructionState)
+        assert isinstance(top, TransformationState)
+        known = pipeline.builder.states_of, first.count, (0, 1, 2, 3)
+        return cls(first, construction, top.results, *known, dictionary, dictionary.key(tests))
+
+    @classmethod
+    def _of_union(cls, pipeline: Pipeline, tests: Tests) -> SequenceOperators:
+        """The operators of the scan that all branches share."""
+        from sase.engine.operators.branches.union import (
+            UnionState,  # with a kernel that others never load
+        )
+
+        union, top = pipeline.operators
+        assert isinstance(union, UnionState)
+        assert isinstance(top, TransformationState)
+        (shared,) = union.scans
+        scan, construction = shared.states
+        assert isinstance(scan, SequenceScanState)
+        assert isinstance(construction, SequenceConstructionState)
+
+        def results(below: Iterator[Any]) -> Iterator[Results]:
+            return top.results(union.merged([map(shared.united, below)]))
+
+        def count(admitted: int) -> None:
+            scan.count(admitted)
+            union.count(admitted)
+
+        first, last = shared.parts or (1, 2)
+        dictionary = pipeline.dictionary
+        known = shared.states_of, count, (0, first, last, 2), dictionary, dictionary.key(tests)
+        return cls(scan, construction, results, *known)
+
+    @cached_property
+    def measure(self) -> int:
+        """The measure of the window: the place of an event, or its time."""
+        return PLACE if _counts_events(self.scan) else TIME
+
+    def timed(
+        self, watch: Stopwatch | None, counting: Counting | None, step: Callable[[], ScanResult]
+    ) -> ScanResult:
+        """Call a kernel that is counted; its time is shared out among the parts it measured."""
+        if watch is None or counting is None:
+            return step()
+        counting.spent[:] = 0
+        return watch.shared(step, self.parts[:SINCE], counting.spent[:SINCE])
+
+    def shown(self, watch: Stopwatch | None, sequences: Iterator[Any]) -> Iterator[Results]:
+        """Make results of sequences."""
+        results = self.results(sequences)
+        return results if watch is None else watch.pulled(self.parts[SINCE], results)
+
+    def counting(self, pipeline: Pipeline) -> Counting | None:
+        """The counters of kernels for ANALYZE, with a clock where the operators are timed."""
+        clock = NO_CLOCK if pipeline.stopwatch is None else CLOCK
+        return self.stacks.counting(self.construction.tally, clock)
+
+    @cached_property
+    def stacks(self) -> ActiveStacks:
+        """The stacks that the scan writes to."""
+        assert isinstance(self.scan.stacks, ActiveStacks)
+        return self.scan.stacks
+
+    @property
+    def codes(self) -> KeyDictionary:
+        """The dictionary of the codes of keys."""
+        return self.dictionary.codes_of(self.key)
+
+    @property
+    def keys(self) -> int:
+        """The number of key codes."""
+        return self.dictionary.size(self.key)
+
+    def advance(self, pipeline: Pipeline, count: int, admitted: int, last: int) -> None:
+        """Advance the watermark to the last of `count` events, of which some were admitted."""
+        end = pipeline.at.events
+        if admitted:
+            self.stacks.note_block(end - count, end - 1 if self.measure == PLACE else last)
+        self.scan.evict(last, end)
+        pipeline.watch(end)
+        pipeline.evict_when_due()
+
+
+def _counts_events(scan: SequenceScanState) -> bool:
+    """Whether the window counts events."""
+    return scan.measured is not None and scan.measured.kind is WindowKind.EVENTS
+
+
+# ---------------------------------------------------------------- scan
+
+# Most queries have conditions on types and keys only. Then no block has to pass from operator to
+# operator. The kernel alternates between scan and construction, for a million events at a time, and
+# no thread waits for another one. It writes into the state of the same operators, so any events may
+# take either way.
+
+# Events per step; the sampling interval of types; admitted events per step, which fit the nearest
+# cache; events per kernel call.
 STEP, SAMPLED, ADMITTED, MOST = 1 << 13, 1 << 4, 1 << 10, 1 << 20
-# So many are looked at first for the range of keys: no fewer than a step has.
+# Events with keys sampled for their range: at least a step.
 FEW = 1 << 15
-# Keys far apart get codes by a table of all where so large a share of the first ones is admitted.
+# Widely spread keys get codes from a table if this share of the first events is admitted.
 SHARE = 1 / 3
-# Where there are very many events, only if keys are fewer than such a part of them; fewer still
-# where so many times as many come again soon.
+# From MANY events on, only if distinct keys are below RANDOM of the events. If keys repeat soon,
+# SOON times as often as at random, the bound is LOCAL.
 MANY, RANDOM, LOCAL, SOON = 1 << 20, 3 / 4, 1 / 4, 16
+# The rounds in which an estimate of the number of keys is corrected.
+ROUNDS = 8
 NO_DIGITS = np.zeros((0, 3), np.int64)
-# How codes are made of codes.
+# Identity digits: the codes are used as they are.
 CODES_AS_THEY_ARE = np.array([[0, 62, 0]], np.int64)
-# As kernels take it where all order keys are distinct.
+# The argument of kernels if all order keys are distinct.
 DISTINCT = frozen(np.zeros(0, np.int64))
 
 
 class FusedScan:
-    """Takes a pipeline through events that are loaded."""
+    """Runs a pipeline over loaded events."""
 
-    # Events may be gone through in any other way before, and from any of them on.
+    # Other paths may process the events before, and those from any event on.
     needs_all = False
 
     def __init__(self, pipeline: Pipeline, drive: StackDrive) -> None:
         self._are_admitted = drive.admitted
-        # Not held: the pipeline holds this, and both would stay until garbage is collected.
+        # A proxy: the pipeline holds this object, and a circle of references would delay freeing
+        # both.
         self._pipeline, self._fused = proxy(pipeline), SequenceOperators.of(pipeline, drive.key)
-        self.meter = pipeline.meter(drive.name)
+        self.use = pipeline.use_of(drive.name)
         self._codes = self._fused.codes
         self._step = min(pipeline.plan.options.block, STEP)
         self._stopwatch, self._stacks = pipeline.stopwatch, self._fused.stacks
         self._counting = self._fused.counting(pipeline)
 
     def takes_all(self, events: Events) -> bool:
-        """Never: some of the events are searched as well as all."""
+        """Never: a part of the events can be searched, too."""
         return False
 
     def uncoded(self, events: Events) -> list[str]:
-        """The keys that lie far apart, where most events are admitted."""
-        found = far_apart(events, self._fused.key.tests, self._pipeline.plan.options.block)
+        """The keys with widely spread values, if most events are admitted."""
+        codes, block = self._codes_that_pay(events), self._pipeline.plan.options.block
+        found = far_apart(events, self._fused.key.tests, block, codes)
         types = events.types[:STEP]
         return found if found and self._admitted_of(events, types) >= SHARE * len(types) else []
 
     def run(self, events: Events) -> Generator[Results, None, int]:
-        """Yield the results of events; return the place from which blocks go on."""
+        """Yield the results of events; return the place from which blocks continue."""
         count = len(events)
         if not count:
             return 0
@@ -84,7 +229,7 @@ class FusedScan:
             refused = Need.INTEGER_KEYS if arrays is None else Need.CODES_FIT
             arrays, made = self._coded(events), CODES_AS_THEY_ARE
             if arrays is None:
-                self.meter.refused = refused.value
+                self.use.refused = refused.value
                 return 0
         fused, at = self._fused, self._pipeline.at
         scan, construction, stacks = fused.scan, fused.construction, self._stacks
@@ -104,7 +249,7 @@ class FusedScan:
             fused.count(found.admitted)
             if found.written:
                 yield from fused.shown(watch, iter((construction.detach(found.written),)))
-            # Where the walk goes on those of the last step may still need what is before them.
+            # If construction was interrupted, it may still need the events of the last step.
             done = begin if found.written < out.shape[1] else max(begin - step, passed)
             if done > passed:
                 at.events = position + done
@@ -117,20 +262,26 @@ class FusedScan:
                     break
                 reading = self._reading(events, arrays, made)
         if begin < count:
-            self.meter.refused = Need.CODES_FIT.value
+            self.use.refused = Need.CODES_FIT.value
         return begin
 
     def _step_of(self, events: Events) -> int:
-        """The events of a step, by how many of some of the first ones are admitted."""
+        """The number of events of a step, by how many of a sample are admitted."""
         most: int = min(ADMITTED, 2 * self._pipeline.plan.options.stack)
         if len(events.ts) <= min(most, self._step):
-            return len(events.ts)  # whatever is admitted
+            return len(events.ts)  # however many are admitted
         types = events.types[:STEP:SAMPLED]
         admitted = self._admitted_of(events, types)
         return min(self._step, max(most * len(types) // max(admitted, 1), most))
 
+    def _codes_that_pay(self, events: Events) -> int:
+        """How many codes have so little state that to clear it pays for the admitted events."""
+        types = events.types[:: max(len(events) // STEP, 1)][:STEP]
+        admitted = len(events) * self._admitted_of(events, types) // max(len(types), 1)
+        return CLEARED * admitted // self._stacks.numbers_of_key
+
     def _admitted_of(self, events: Events, types: TypeCodes) -> int:
-        """How many of some types of events are admitted."""
+        """How many events of the given types are admitted."""
         states = self._fused.states_of(events.type_names)
         return int(np.count_nonzero(states[types.astype(np.int64) + 1]))
 
@@ -142,7 +293,7 @@ class FusedScan:
         self._fused.advance(pipeline, end - begin, admitted, int(events.ts[end - 1]))
 
     def _arrays(self, events: Events) -> list[NDArray[Any]] | None:
-        """Times, types and the numbers of keys, if all these are whole numbers."""
+        """Times, types and the numbers of keys, if all these are integers."""
         keys = numbers_of_keys(
             events, self._fused.key.tests, streaming=self._fused.dictionary.streaming
         )
@@ -151,9 +302,9 @@ class FusedScan:
         )
 
     def _coded(self, events: Events) -> list[NDArray[Any]] | None:
-        """The same with codes of keys that are texts, or far apart: who admits all needs them all.
+        """Times, types and key codes from a table, for keys that are texts or widely spread.
 
-        None where some of the events may not be admitted, or have no key.
+        None if events may be refused, or some have no key.
         """
         if not self._are_admitted:
             return None
@@ -169,7 +320,7 @@ class FusedScan:
     def _reading(
         self, events: Events, arrays: list[NDArray[Any]], made: Numbers | None
     ) -> ScanInput:
-        """How the kernel reads them, with the codes of keys as they are known, or are `made`."""
+        """The input of the kernel; key codes use the digits `made`, or those of the dictionary."""
         digits = self._codes.digits if made is None else made
         return ScanInput(
             forms_of(arrays),
@@ -179,38 +330,40 @@ class FusedScan:
         )
 
     def _has_codes(self, events: Events, arrays: list[NDArray[Any]]) -> bool:
-        """Whether codes are made of the keys, and not by a table."""
+        """Whether key codes are computed from the keys, without a table."""
         if not self._fused.key.tests or self._codes.digits is not None:
             return True
         return self._codes.is_open and self._fit_codes(events, arrays, 0)
 
     def _fit_codes(self, events: Events, arrays: list[NDArray[Any]], begin: int) -> bool:
-        """Whether codes can be made of the keys of the events from one on, of many or of a step.
+        """Whether codes can be computed from the keys of the events from `begin` on.
 
-        Where they are close together it does not matter which events are admitted.
+        A large range is tried first, where admission does not matter, then the admitted events of a
+        block and of a step.
         """
         if begin == len(events):
             return True
         for count in (FEW, MOST):
             keys = [array[begin : begin + count] for array in arrays[KEYS:]]
             ranges = np.array([(key.min(), key.max()) for key in keys], np.int64)
-            # Of one key that counts from 0 few events tell enough, as more can be learnt later.
+            # For one key that counts from 0 few events suffice, as the range can grow later.
             is_enough = count == MOST or (len(keys) == 1 and counts_from_zero(int(ranges[0, 0])))
             if is_enough and self._codes.fit(ranges, 0):
                 return True
             if is_enough:
-                break  # of more events they lie no closer
-        # By code; the last one is that of no type, -1.
+                break  # more events have no smaller range
+        # By code; the last entry is for no type, -1.
         states = np.roll(self._fused.states_of(events.type_names), -1) != 0
+        codes = self._codes_that_pay(events)
         for count in (self._pipeline.plan.options.block, self._step):
             types, *keys = (array[begin : begin + count] for array in arrays[TYPES:])
-            if self._codes.fit(_ranges(keys, states[types]), len(events)):
+            if self._codes.fit(_ranges(keys, states[types]), len(events), codes):
                 return True
         return False
 
 
 def _ranges(keys: list[NDArray[Any]], is_known: Mask) -> Numbers:
-    """Of each number of keys the least and the greatest of those known, if there are any."""
+    """The least and the greatest of the known numbers of each key, if there are any."""
     if not is_known.any():
         return np.empty((len(keys), 0), np.int64)
     known = (key[is_known].astype(np.int64, copy=False) for key in keys)
@@ -220,14 +373,14 @@ def _ranges(keys: list[NDArray[Any]], is_known: Mask) -> Numbers:
 def numbers_of_keys(
     events: Events, tests: Tests, *, streaming: bool = False
 ) -> list[NDArray[Any]] | None:
-    """The numbers of keys, if all are whole numbers, or texts of one dictionary."""
+    """The numbers of keys, if all are integers, or texts of one dictionary."""
     found: list[NDArray[Any]] = []
     for test in tests:
         column = events.columns.get(test.attribute)
         if column is None or column.valid is not None:
             return None
         is_coded = column.dictionary is not None
-        if is_coded and streaming:  # where dictionaries come and go
+        if is_coded and streaming:  # where dictionaries are replaced
             return None
         if not is_coded and column.type.kind is not Kind.INTEGER:
             return None
@@ -235,36 +388,73 @@ def numbers_of_keys(
     return found
 
 
-def far_apart(events: Events, tests: Tests, block: int) -> list[str]:
-    """The keys of more than a block that lie too far apart for codes without a table.
+def far_apart(events: Events, tests: Tests, block: int, codes: int = 0) -> list[str]:
+    """The keys of more than a block that are too widely spread for codes without a table.
 
-    The first ones tell.
+    The range is that of the first events. Up to `codes` are dense in any case. None if the codes of
+    a key of several attributes would be too widely spread, too: then a table would be made in vain.
     """
     keys = None if len(events) <= block else numbers_of_keys(events, tests)
     if not keys:
         return []
-    bits = sum((int(key[:FEW].max()) - int(key[:FEW].min())).bit_length() for key in keys)
-    if bits <= dense_bits(len(events)):
+    most = dense_bits(len(events), codes)
+    if sum(map(_bits_of, keys)) <= most or not _come_again(keys):
         return []
     columns = {test.attribute: events.columns[test.attribute] for test in tests}
-    return [
+    coded = [
         name
         for name, column in columns.items()
-        if column.dictionary is None and _come_again(column.values)
+        if column.dictionary is None and _come_again([column.values])
     ]
+    if len(columns) == 1 and len(events).bit_length() <= most:
+        return coded
+    bits = [
+        _different(column.keys).bit_length() if name in coded else _bits_of(column.keys)
+        for name, column in columns.items()
+    ]
+    return coded if sum(bits) <= most else []
 
 
-def _come_again(keys: NDArray[Any]) -> bool:
-    """Whether very many keys come again so often that a table of all pays, as samples tell.
+def _bits_of(key: NDArray[Any]) -> int:
+    """The bits of the range of the first events' numbers."""
+    return (int(key[:FEW].max()) - int(key[:FEW].min())).bit_length()
 
-    Where each is soon gone a table of those that live, which stays small, would do as well.
+
+def _different(key: NDArray[Any]) -> int:
+    """The number of different numbers, estimated from a sample as if all were equally frequent."""
+    sample = key[:: max(len(key) // STEP, 1)][:STEP]
+    found = len(deduplicated(sample.astype(np.int64)))
+    if len(sample) == len(key):
+        return found
+    # Of N numbers, equally frequent, a pair of events has the same once in N pairs. Then correct it
+    # for events that meet more than one before.
+    different = len(sample) ** 2 / (2 * (len(sample) - found) + 1)
+    for _ in range(ROUNDS):
+        different = found / -expm1(-len(sample) / different)
+    return int(different * -expm1(-len(key) / different))
+
+
+def _come_again(keys: list[NDArray[Any]]) -> bool:
+    """Whether very many keys repeat so often in samples that a table of all keys pays.
+
+    A key has several numbers. If each key is soon gone, a small table of the live keys does as
+    well.
     """
-    count = len(keys)
+    count = len(keys[0])
     if count < MANY:
         return True
     few = min(FEW, count // SAMPLED)
-    apart, close = keys[:: count // few][:few], keys[:few]
+    apart = _mixed([key[:: count // few][:few] for key in keys])
+    close = _mixed([key[:few] for key in keys])
     again, soon = (len(sample) - len(deduplicated(sample)) for sample in (apart, close))
-    # Of so many different ones each as frequent as the other: pairs of a sample are a key twice.
+    # If N keys are equally frequent, a pair of events has the same key once in N pairs.
     different = len(apart) ** 2 / (2 * again + 1)
     return bool(different < (LOCAL if soon > SOON * again else RANDOM) * count)
+
+
+def _mixed(keys: list[NDArray[Any]]) -> Numbers:
+    """Hash the numbers of each key to one number; collisions are rare."""
+    mixed = keys[0].astype(np.int64)
+    for key in keys[1:]:
+        mixed = mixed * FACTOR + key.astype(np.int64)
+    return mixed

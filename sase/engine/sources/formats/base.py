@@ -16,9 +16,9 @@ from typing import Any, ClassVar, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sase.digits import number_of
-from sase.engine.columns.gate import Gate
-from sase.engine.columns.numbers import MOST_EXACT
+from sase.base.texts import number_of
+from sase.engine.columns.arrow.gate import Gate
+from sase.engine.columns.decode.numbers import MOST_EXACT
 from sase.engine.resources import Check, no_check
 from sase.errors import BudgetError, DataError, SchemaError, TimeLimitError
 
@@ -75,7 +75,7 @@ class FileFormat(ABC):
     is_text: ClassVar[bool] = False
     # Whether strings can be read as dictionaries.
     has_dictionaries: ClassVar[bool] = False
-    # Columns that stay text whatever their values are, and those that the caller asked for.
+    # Columns that stay text for any values, and those that the caller chose as text.
     texts: Collection[str] = ()
     asked: Collection[str] = ()
 
@@ -148,8 +148,8 @@ class FileFormat(ABC):
         """Return the format with columns that the caller wants as text."""
         if names:
             raise SchemaError(
-                f"text={list(names)!r}: only columns of CSV are read as text on demand, and files"
-                f" of {self.name} say themselves what is text: leave it out"
+                f"text={list(names)!r}: only columns of CSV are read as text on demand, and"
+                f" files of {self.name} say themselves which values are text: leave it out"
             )
         return self
 
@@ -189,7 +189,7 @@ class FileFormat(ABC):
         return [True]
 
     def common_kind(self, kinds: Sequence[pa.DataType]) -> pa.DataType | None:
-        """Return a type for a column whose types in several files cannot be unified, or None."""
+        """Return a common type for a column with conflicting types in several files, or None."""
         return None
 
     def types_of_rows(self, paths: Sequence[str], names: Collection[str] | None = None) -> Kinds:
@@ -248,7 +248,7 @@ class FileFormat(ABC):
             raise self.explain_fault(path, None, problem) from problem
 
     def _explained(self, path: str, kinds: KnownKinds, message: str) -> DataError:
-        """Explain what Arrow says of a file: name the row, the column, and what to do."""
+        """Explain an error of Arrow about a file: name the row, the column, and a remedy."""
         if re.match("Integer value .* not in range|Casting from ", message):
             return DataError(
                 f"{path} has a value that does not fit the type which all files have together:"

@@ -18,10 +18,10 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sase.engine.columns.gate import prove_distinct
-from sase.engine.columns.numbers import MOST_EXACT
-from sase.engine.columns.python_rows import BEYOND
-from sase.engine.columns.strings import is_unicode
+from sase.engine.columns.arrow.gate import prove_distinct
+from sase.engine.columns.arrow.python_rows import BEYOND
+from sase.engine.columns.decode.numbers import MOST_EXACT
+from sase.engine.columns.decode.strings import is_unicode
 from sase.engine.sources.formats.base import (
     BATCH,
     DICTIONARY,
@@ -64,8 +64,7 @@ _KINDS = (
     pa.float64(),
 )
 NUMBERS = (pa.int64(), pa.float64())
-# What Arrow's messages say.
-# The longest row that Arrow reads, and what it says of a longer one.
+# Patterns of Arrow's messages. The longest row that Arrow reads, and the message for longer ones.
 BLOCK = 1 << 20
 _TOO_LONG = ("straddling object", "Empty CSV file or block")
 _ROW = re.compile(r"Row #(\d+): ")
@@ -75,7 +74,7 @@ _NOT_UTF8 = "invalid UTF8 data"
 
 
 class CsvFormat(TextFormat):
-    """Comma-separated values, whose first line names the columns."""
+    """Comma-separated values; the first line names the columns."""
 
     name: ClassVar[str] = "csv"
     title: ClassVar[str] = "CSV (.csv, .tsv)"
@@ -103,7 +102,7 @@ class CsvFormat(TextFormat):
         return type(self)(self._null, {*self.texts, *names}, {*names}) if names else self
 
     def with_texts(self, names: Collection[str]) -> CsvFormat:
-        """Return the format with columns known as text, whatever their values are."""
+        """Return the format with columns known as text, for any values."""
         return type(self)(self._null, {*self.texts, *names}, self.asked) if names else self
 
     def options(self, kinds: KnownKinds, columns: Sequence[str] = ()) -> dict[str, Any]:
@@ -339,7 +338,7 @@ class CsvFormat(TextFormat):
     # ------------------------------------------------------------ faults
 
     def _explained(self, path: str, kinds: KnownKinds, message: str) -> DataError:
-        """Read again in one thread, where Arrow counts the rows, and word what it says."""
+        """Read again in one thread, in which Arrow counts the rows, and word its message."""
         if any(words in message for words in _TOO_LONG):
             with self._text(path) as lines:
                 for place, (last, raw, _) in enumerate(self._records(lines)):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sase.engine.columns.strings import is_unicode
+from sase.engine.columns.decode.strings import is_unicode
 from sase.engine.resources import Check, no_check
 from sase.engine.sources.formats.base import Scan
 from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, TextFormat, decompressed

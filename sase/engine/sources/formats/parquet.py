@@ -1,17 +1,14 @@
-"""Parquet: strings as dictionaries; row groups pruned by statistics (docs/semantics.md, Bad rows).
-
-A row group is pruned if it provably has no event of interest and no bad row; its rows are still
-counted.
-"""
+"""Parquet: strings as dictionaries; row groups pruned by statistics that a footer proves."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from sase.engine.columns.data_types import value_type
+from sase.engine.columns.arrow.data_types import value_type
 from sase.engine.sources.formats.base import (
     BATCH,
     DAMAGE,
@@ -22,7 +19,248 @@ from sase.engine.sources.formats.base import (
     scanned,
     with_given,
 )
-from sase.engine.sources.formats.parquet_footer import check_footer
+
+# ---------------------------------------------------------------- parquet footer
+
+# Arrow decodes statistics on access, in Python and in dataset filters. If one is truncated, or
+# does not have the type of its column, the process crashes. So the footer, a Thrift struct in
+# compact encoding, is checked first: the type of each column, the lengths of its least and
+# greatest value, and of histograms of levels. https://github.com/apache/parquet-
+# format/blob/master/src/main/thrift/parquet.thrift
+
+# The end of a file: the length of the footer, and four letters.
+_TAIL = 8
+# Bytes of a value by physical type; texts have any length.
+_WIDTHS = {0: 1, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8}
+_TEXT, _NONE = 6, -1
+# Thrift types, and numbers of struct fields.
+_BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 3, 7, 8, 9, 10, 11, 12
+_SCHEMA, _GROUPS, _CHUNKS, _COLUMN, _PHYSICAL, _STATISTICS, _SIZES = 2, 4, 1, 3, 1, 12, 16
+_VALUES = (1, 2, 5, 6)
+_TYPE, _REPETITION, _CHILDREN, _OPTIONAL, _REPEATED = 1, 3, 5, 1, 2
+_TEXT_BYTES, _REPETITIONS, _DEFINITIONS = 1, 2, 3
+
+
+class UnsoundFooterError(pa.ArrowInvalid):  # type: ignore[misc]
+    """The statistics do not fit their columns, or there is no footer.
+
+    It is a subclass of Arrow's error for damage that Arrow detects.
+    """
+
+
+def check_footer(file: Any) -> None:
+    """Check the footer of an open file; raise an error if it is unsound."""
+    size = file.size()
+    file.seek(max(size - _TAIL, 0))
+    length = int.from_bytes(file.read(4), "little")
+    if size < _TAIL + length:
+        raise UnsoundFooterError("the footer is longer than the file")
+    file.seek(size - _TAIL - length)
+    try:
+        _Footer(file.read(length)).check()
+    except (IndexError, RecursionError) as problem:
+        raise UnsoundFooterError("the footer is cut off") from problem
+
+
+class _Leaf(NamedTuple):
+    """A column of the schema: its type, and its greatest definition and repetition levels."""
+
+    type: int
+    definitions: int
+    repetitions: int
+
+
+def _leaves(elements: Sequence[Mapping[int, int]]) -> list[_Leaf]:
+    found, open_groups = list[_Leaf](), [[elements[0][_CHILDREN], 0, 0]]
+    for element in elements[1:]:
+        while not open_groups[-1][0]:
+            open_groups.pop()
+        open_groups[-1][0] -= 1
+        _, definitions, repetitions = open_groups[-1]
+        definitions += element[_REPETITION] in (_OPTIONAL, _REPEATED)
+        repetitions += element[_REPETITION] == _REPEATED
+        if element[_CHILDREN]:
+            open_groups.append([element[_CHILDREN], definitions, repetitions])
+        else:
+            found.append(_Leaf(element[_TYPE], definitions, repetitions))
+    return found
+
+
+# Readers of struct fields by number; each takes the Thrift type.
+_Fields = Mapping[int, Callable[[int], object]]
+
+
+class _Footer:
+    """Reads a footer once, from the beginning."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+        self._type = _NONE
+        self._lengths: list[int] = []
+        # For each schema element: type, repetition, and number of children.
+        self._elements: list[dict[int, int]] = []
+        self._leaves: list[_Leaf] = []
+        self._number_of_column = 0
+        self._sizes: dict[int, int] = {}
+
+    def check(self) -> None:
+        """Read everything; compare the lengths of statistics with column types."""
+        element: _Fields = {
+            number: partial(self._of_element, number) for number in (_TYPE, _REPETITION, _CHILDREN)
+        }
+        sizes: _Fields = {
+            _TEXT_BYTES: self._text_bytes,
+            _REPETITIONS: partial(self._histogram, _REPETITIONS),
+            _DEFINITIONS: partial(self._histogram, _DEFINITIONS),
+        }
+        statistics: _Fields = dict.fromkeys(_VALUES, self._value)
+        column: _Fields = {
+            _PHYSICAL: self._physical,
+            _STATISTICS: lambda kind: self._struct(statistics),
+            _SIZES: lambda kind: self._struct(sizes),
+        }
+        chunk: _Fields = {_COLUMN: lambda kind: self._checked(column)}
+        group: _Fields = {_CHUNKS: lambda kind: self._chunks(chunk)}
+        self._struct(
+            {
+                _SCHEMA: lambda kind: self._schema(element),
+                _GROUPS: lambda kind: self._list(lambda of: self._struct(group)),
+            }
+        )
+
+    def _schema(self, element: _Fields) -> None:
+        self._list(lambda of: self._element(element))
+        self._leaves = _leaves(self._elements)
+
+    def _element(self, element: _Fields) -> None:
+        self._elements.append({_TYPE: _NONE, _REPETITION: 0, _CHILDREN: 0})
+        self._struct(element)
+
+    def _of_element(self, number: int, kind: int) -> None:
+        self._elements[-1][number] = self._integer()
+
+    def _chunks(self, chunk: _Fields) -> None:
+        self._number_of_column = -1
+        self._list(lambda of: self._struct(chunk))
+
+    def _checked(self, column: _Fields) -> None:
+        self._type, self._lengths, self._sizes = _NONE, [], {}
+        self._number_of_column += 1
+        self._struct(column)
+        if self._type != self._leaves[self._number_of_column].type:
+            raise UnsoundFooterError("a column is not of the type that the schema has")
+        width = _WIDTHS.get(self._type)
+        if self._type != _TEXT and any(length != width for length in self._lengths):
+            raise UnsoundFooterError("a statistic is not as long as its type says")
+        if self._sizes:
+            self._check_sizes()
+
+    def _check_sizes(self) -> None:
+        """Compare the histograms, if present, with the column's levels."""
+        _, definitions, repetitions = self._leaves[self._number_of_column]
+        found = self._sizes
+        if (
+            found.get(_DEFINITIONS, 0) not in (0, definitions + 1)
+            or found.get(_REPETITIONS, 0) not in (0, repetitions + 1)
+            or (_TEXT_BYTES in found and self._type != _TEXT)
+        ):
+            raise UnsoundFooterError("a statistic of sizes is not one of its column")
+
+    def _text_bytes(self, kind: int) -> None:
+        self._pass(kind)
+        self._sizes[_TEXT_BYTES] = 1
+
+    def _histogram(self, number: int, kind: int) -> None:
+        count = 0
+
+        def one(of: int) -> None:
+            nonlocal count
+            count += 1
+            self._pass(of, is_element=True)
+
+        self._list(one)
+        self._sizes[number] = count
+
+    def _physical(self, kind: int) -> None:
+        self._type = self._integer()
+
+    def _value(self, kind: int) -> None:
+        length = self._number()
+        self._at += length
+        self._lengths.append(length)
+
+    # ------------------------------------------------------------ Thrift
+
+    def _number(self) -> int:
+        """Read a varint: seven bits in each byte."""
+        data, at, found, shift = self._data, self._at, 0, 0
+        while (byte := data[at]) & 0x80:
+            found |= (byte & 0x7F) << shift
+            shift += 7
+            at += 1
+        self._at = at + 1
+        return found | byte << shift
+
+    def _integer(self) -> int:
+        """Read a zigzag integer."""
+        found = self._number()
+        return found >> 1 ^ -(found & 1)
+
+    def _struct(self, fields: _Fields) -> None:
+        """Read a struct: known fields by their readers; skip the others."""
+        data, number = self._data, 0
+        while head := data[self._at]:
+            self._at += 1
+            number = number + (head >> 4) if head >> 4 else self._integer()
+            kind, read = head & 15, fields.get(number)
+            if read is not None:
+                read(kind)
+            elif _BYTE < kind < _DOUBLE:  # most fields: skip inline
+                at = self._at
+                while data[at] & 0x80:
+                    at += 1
+                self._at = at + 1
+            elif kind == _BINARY and (byte := data[self._at]) < 0x80:
+                self._at += byte + 1
+            else:
+                self._pass(kind)
+        self._at += 1
+
+    def _list(self, read: Callable[[int], object]) -> None:
+        head = self._data[self._at]
+        self._at += 1
+        for _ in range(self._number() if head >> 4 == 15 else head >> 4):
+            read(head & 15)
+
+    def _pass(self, kind: int, *, is_element: bool = False) -> None:
+        """Skip a value of a type; a boolean field has no bytes, but an element has one."""
+        if kind < _BYTE:
+            self._at += is_element
+        elif kind == _BYTE:
+            self._at += 1
+        elif kind < _DOUBLE:
+            self._number()
+        elif kind == _DOUBLE:
+            self._at += 8
+        elif kind == _BINARY:
+            length = self._number()
+            self._at += length
+        elif kind in (_LIST, _SET):
+            self._list(lambda of: self._pass(of, is_element=True))
+        elif kind == _STRUCT:
+            self._struct({})
+        elif kind == _MAP and (count := self._number()):
+            kinds = self._data[self._at]
+            self._at += 1
+            for _ in range(count):
+                self._pass(kinds >> 4, is_element=True)
+                self._pass(kinds & 15, is_element=True)
+
+
+# ---------------------------------------------------------------- parquet
+
+# A row group is pruned if it provably has no event of interest and no bad row; its rows are still
+# counted.
 
 # Bytes of a column read at once, if memory is limited.
 BUFFER = 1 << 18
@@ -88,14 +326,14 @@ def _pages(scan: Scan, own: pa.Schema, size: int) -> Iterator[pa.RecordBatch]:
 
 
 def footer(fragment: Any) -> Any:
-    """Return the checked footer of a file, whose statistics are safe to read."""
+    """Return the checked footer of a file; its statistics are safe to read."""
     with fragment.filesystem.open_input_file(fragment.path) as file:
         check_footer(file)
     return fragment.metadata
 
 
 def _cannot_be_bad(schema: pa.Schema, named: Collection[str]) -> bool:
-    """Whether the named columns have types whose values are all valid, except NULL."""
+    """Whether the named columns have types with only valid values, except NULL."""
     for name in named:
         index = schema.get_field_index(name)
         if index < 0:

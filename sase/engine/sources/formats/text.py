@@ -18,10 +18,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 
-from sase.engine.columns.data_types import value_type
-from sase.engine.columns.numbers import MOST_EXACT
-from sase.engine.columns.python_rows import BEYOND, UNREADABLE
-from sase.engine.columns.strings import is_unicode
+from sase.engine.columns.arrow.data_types import value_type
+from sase.engine.columns.arrow.python_rows import BEYOND, UNREADABLE
+from sase.engine.columns.decode.numbers import MOST_EXACT
+from sase.engine.columns.decode.strings import is_unicode
 from sase.engine.sources.formats.base import (
     BATCH,
     SAMPLE,

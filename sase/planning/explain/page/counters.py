@@ -43,7 +43,7 @@ def _table(keys: tuple[str, ...], rows: Mapping[str, Mapping[str, Any]]) -> Mark
 
 
 def _list(counts: Mapping[str, Any]) -> Markup:
-    """Names and counts; nested ones are indented."""
+    """A list of names and counts; nested ones are indented."""
     entries = [
         joined([element("dt", _words(name)), element("dd", _shown(count))])
         for name, count in counts.items()

@@ -41,7 +41,7 @@ def _sections(operator: ExplainedOperator, explanation: ExplainedPlan) -> Iterat
     figures = {name: each for name, each in known.items() if each}
     counted_by_it = operator.measured.counters if operator.measured else ()
     for title, body in (
-        ("What it does", listed("ul", operator.details)),
+        ("Its work", listed("ul", operator.details)),
         ("Why", listed("ul", operator.reasons)),
         ("From the query", listed("ul", parts, class_="parts")),
         (" and ".join(figures).capitalize(), _figures(figures)),

@@ -1,0 +1,1 @@
+"""Shared by all packages: files, texts, misspelled names, signatures and limits of work."""

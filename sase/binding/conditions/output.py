@@ -1,0 +1,123 @@
+"""Bind HAVING, RETURN and LIMIT, and name the columns of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sase.binding.bound import Column, Placeholder
+from sase.binding.names.scope import Scope
+from sase.binding.types import Kind
+from sase.binding.values.folding import INT64_MAX
+from sase.binding.values.literals import bind_literal
+from sase.binding.values.values import bind_value
+from sase.lang import ast
+from sase.lang.ast import IndexKind
+from sase.source import Span
+
+# Columns that every result has.
+RESERVED_COLUMNS = ("ts_start", "ts_end", "detected_at")
+
+
+def reserved_columns(scope: Scope) -> tuple[str, ...]:
+    """The columns that every result of a query has."""
+    return (*RESERVED_COLUMNS, "confidence") if scope.schema.is_imprecise else RESERVED_COLUMNS
+
+
+def bind_columns(output: ast.Output, scope: Scope) -> tuple[Column, ...]:
+    """Bind the columns of RETURN."""
+    columns, seen = [], set(reserved_columns(scope))
+    for place, item in enumerate(output.items, 1):
+        name = item.alias.text if item.alias else default_name(item.expression, place)
+        if name in seen:
+            is_itself = isinstance(item.expression, ast.Attribute) and not item.expression.variable
+            _refuse_clash(name, (item.alias or item).span, scope, is_itself=is_itself)
+        seen.add(name)
+        columns.append(Column(name, bind_value(item.expression, scope)))
+        if columns[-1].value.type.kind is Kind.OTHER:
+            _refuse_kind(item.expression.span, scope)
+    return tuple(columns)
+
+
+def default_name(expression: ast.Expression, place: int) -> str:
+    """The name of a column without an alias: from its expression, or its place."""
+    match expression:
+        case ast.Attribute(name=name, variable=variable):
+            return f"{variable.text}_{name.text}" if variable else name.text
+        case ast.Indexed(variable=variable, index=index, attributes=names):
+            return _joined(variable, index, *(name.text for name in names))
+        case ast.InGroup(group=group, index=index, reference=reference):
+            return _joined(group, index, default_name(reference, place))
+        case ast.Call(function=function, arguments=(argument,)):
+            return f"{function.text}_{default_name(argument, place)}"
+    return f"column_{place}"
+
+
+def _joined(series: ast.Name, index: ast.Index, *names: str) -> str:
+    kind = {IndexKind.FIRST: "1", IndexKind.LAST: "last"}.get(index.kind)
+    return "_".join(filter(None, [series.text, kind, *names]))
+
+
+def _refuse_kind(span: Span, scope: Scope) -> None:
+    written = " ".join(scope.problems.source.text[slice(*span)].split())
+    scope.problems.error(
+        "incompatible-types",
+        f"`{written}` cannot be a column: its values are of kinds that have nothing in common, or"
+        " of one that no expression reads",
+        span,
+        "without RETURN results show it as it is",
+    )
+
+
+def _refuse_clash(name: str, span: Span, scope: Scope, *, is_itself: bool = False) -> None:
+    is_reserved = name in reserved_columns(scope)
+    reason = "every result has a column of that name" if is_reserved else "it is taken"
+    remedy = "give it another name with  RETURN … AS name"
+    if is_reserved and is_itself:
+        remedy = f"leave it out, results show it anyway; or {remedy}"
+    scope.problems.error(
+        "column-clash",
+        f"the result cannot have a column `{name}`: {reason}",
+        span,
+        remedy,
+    )
+
+
+def check_default_columns(query: ast.Query, scope: Scope, flat: bool) -> None:
+    """Check that the columns of a query without RETURN have distinct names."""
+    if len(set(scope.variables)) < len(scope.variables):
+        return  # already an error
+    seen: dict[str, str] = {}
+    for name, owner, span in _default_columns(query, scope, flat):
+        if name in reserved_columns(scope) or seen.get(name, owner) != owner:
+            _refuse_clash(name, span, scope)
+        seen.setdefault(name, owner)
+
+
+def _default_columns(query: ast.Query, scope: Scope, flat: bool) -> Iterator[tuple[str, str, Span]]:
+    """The default columns: name, source, and span."""
+    for component in scope.components:
+        if component.is_absent:
+            continue
+        span = component.span
+        if not flat or component.is_series:  # a series stays a list in the flat form
+            yield component.variable, str(component.index), span
+            continue
+        for attribute in scope.attribute_names(component):
+            yield f"{component.variable}_{attribute}", f"{component.index}.{attribute}", span
+
+
+def bind_limit(limit: ast.Integer | ast.Parameter, scope: Scope) -> int | Placeholder | None:
+    """The number of results, or the parameter for it."""
+    if isinstance(limit, ast.Integer):
+        return min(limit.value, INT64_MAX)
+    bound = bind_literal(limit, scope)
+    if isinstance(bound, Placeholder) or bound is None:
+        return bound
+    if bound.type.kind is Kind.INTEGER and isinstance(bound.value, int) and bound.value >= 0:
+        return bound.value
+    scope.problems.error(
+        "bad-parameter",
+        f"LIMIT is a whole number from 0, and `:{limit.name}` is {bound.value!r}",
+        limit.span,
+    )
+    return None

@@ -1,0 +1,1 @@
+"""Resolve the names of a query: variables, attributes, and references into groups."""

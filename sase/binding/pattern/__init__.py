@@ -1,0 +1,1 @@
+"""Bind the EVENT clause and WITHIN: components, branches, windows, imprecise time."""

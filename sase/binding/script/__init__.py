@@ -1,0 +1,1 @@
+"""Bind scripts: statements, the streams that each reads, and the order of execution."""

@@ -1,0 +1,1 @@
+"""Bind values: literals, functions, aggregates, and their types."""

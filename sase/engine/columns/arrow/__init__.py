@@ -1,0 +1,1 @@
+"""Arrow tables as a caller gives them: opened, proved, cut, and saved."""

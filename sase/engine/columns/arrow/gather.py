@@ -1,0 +1,257 @@
+"""Select single values from chunks of any layout, and cast chunks to one type."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sase.engine.columns.arrays import Mask, Numbers
+from sase.engine.columns.arrow.data_types import common_type, distinct_types, is_of_extensions
+
+# The most values of a small dictionary.
+SMALL = 1 << 12
+
+
+def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
+    """Select values chunk by chunk; Arrow would first concatenate all chunks."""
+    if len(chunks) == 1 or not len(places):
+        return pa.chunked_array([taken_values(chunks[0], places)])
+    kind = chunks[0].type
+    if pa.types.is_dictionary(kind) and pa.types.is_null(kind.value_type):
+        return pa.chunked_array([pa.nulls(len(places), kind)])  # Arrow does not unify these
+    ends = np.cumsum([len(chunk) for chunk in chunks])
+    of_chunk = np.searchsorted(ends, places, "right")
+    order = np.argsort(of_chunk, kind="stable")
+    used, starts = np.unique(of_chunk[order], return_index=True)
+    parts = [
+        taken_values(chunks[number], rows - (ends[number] - len(chunks[number])))
+        for number, rows in zip(used, np.split(places[order], starts[1:]), strict=True)
+    ]
+    if len(parts) < 2:
+        return pa.chunked_array(parts, chunks[0].type)
+    whole = _joined(parts)
+    back = np.empty(len(order), np.int64)
+    back[order] = np.arange(len(order))
+    return pa.chunked_array([taken_values(whole, back)])
+
+
+def taken_values(chunk: pa.Array, places: Numbers, missing: Mask | None = None) -> pa.Array:
+    """Take values of types that `take` does not support, by copying ranges of adjacent values.
+
+    Values that are `missing` become NULL.
+    """
+    try:
+        return chunk.take(pa.array(places, mask=missing))
+    except pa.ArrowNotImplementedError:
+        if not len(places):
+            return chunk.slice(0, 0)
+        if missing is None or not missing.any():
+            return pa.concat_arrays([chunk.slice(int(run[0]), len(run)) for run in runs(places)])
+        none = pa.nulls(1, chunk.type)
+        each = zip(places.tolist(), missing.tolist(), strict=True)
+        return pa.concat_arrays([none if gone else chunk.slice(place, 1) for place, gone in each])
+
+
+def taken_rows(table: pa.Table, places: Numbers) -> pa.Table:
+    """Take rows of a table, also of types that `take` does not support."""
+    try:
+        return table.take(pa.array(places))
+    except pa.ArrowNotImplementedError:
+        columns = [gathered(each.chunks, places) for each in table.columns]
+        return pa.table(columns, names=table.schema.names)
+
+
+def runs(places: Numbers) -> list[Numbers]:
+    """Split places where they are not adjacent."""
+    return np.split(places, np.flatnonzero(np.diff(places) != 1) + 1)
+
+
+def _joined(parts: list[pa.Array]) -> pa.Array:
+    """Concatenate parts of one type, even if their dictionaries differ."""
+    try:
+        return pa.chunked_array(unifiable(parts)).unify_dictionaries().combine_chunks()
+    except pa.ArrowNotImplementedError:  # of values such as lists: duplicates are kept
+        kind = parts[0].type
+        if not pa.types.is_dictionary(kind):
+            raise
+        sizes = np.cumsum([0, *(len(part.dictionary) for part in parts[:-1])])
+        codes = [
+            pc.add(part.indices.cast(pa.int64()), int(size))
+            for part, size in zip(parts, sizes, strict=True)
+        ]
+        values = pa.chunked_array([part.dictionary for part in parts]).combine_chunks()
+        if isinstance(values, pa.ChunkedArray):
+            values = pa.concat_arrays(values.chunks)
+        return pa.DictionaryArray.from_arrays(
+            pa.concat_arrays(codes).cast(kind.index_type), values, ordered=kind.ordered
+        )
+
+
+def concatenated(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Concatenate the chunks of a column, since each chunk costs a reader as much as many rows.
+
+    Columns that Arrow cannot concatenate are returned unchanged, as are those with large
+    dictionaries, which Arrow would compare chunk by chunk.
+    """
+    last = column.num_chunks - 1
+    if last < 1 or (
+        pa.types.is_dictionary(column.type) and len(column.chunk(last).dictionary) > SMALL
+    ):
+        return column
+    try:
+        return pa.chunked_array([column.combine_chunks()], column.type)
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # type or index too narrow
+        return column
+
+
+def unifiable(parts: list[pa.Array]) -> list[pa.Array]:
+    """Remove NULL from the values of dictionaries: Arrow cannot unify such ones."""
+    if not any(pa.types.is_dictionary(part.type) and part.dictionary.null_count for part in parts):
+        return parts
+    again = [part.dictionary_decode().dictionary_encode() for part in parts]
+    return [indexed(each, part.type) for each, part in zip(again, parts, strict=True)]
+
+
+def indexed(coded: pa.DictionaryArray, kind: pa.DictionaryType) -> pa.DictionaryArray:
+    """Cast a dictionary to the index type and order of another."""
+    indexes = coded.indices.cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(indexes, coded.dictionary, ordered=kind.ordered)
+
+
+def alike(chunks: list[pa.Array]) -> list[pa.Array]:
+    """Cast chunks to one type: integers beside floats to floats, unrelated types to strings.
+
+    If no integer type of Arrow can hold all integers, they become decimals. Timestamps of several
+    zones become the same instants in UTC, and dates their midnights. If one is out of range in the
+    finest unit, all become strings.
+    """
+    kinds = distinct_types(chunks)
+    known = [kind for kind in kinds if not pa.types.is_null(kind)]
+    if len(kinds) == 1 or not known:
+        return chunks
+    if len(known) > 1 and any(isinstance(chunk, pa.ExtensionArray) for chunk in chunks):
+        # An unregistered extension type is restored from a snapshot as its storage type.
+        return alike(
+            [takeable(c.storage) if isinstance(c, pa.ExtensionArray) else c for c in chunks]
+        )
+    target = known[0] if len(known) == 1 else common_type(known) or _instants(known) or pa.string()
+    if pa.types.is_float32(target) and any(map(pa.types.is_decimal, known)):
+        target = pa.float64()
+    try:
+        return [_cast(chunk, target) for chunk in chunks]
+    except pa.ArrowInvalid:  # moments too far away for the finest unit, or integers
+        target = pa.decimal128(20) if pa.types.is_integer(target) else pa.string()
+        return [_cast(chunk, target) for chunk in chunks]
+
+
+def _instants(kinds: list[pa.DataType]) -> pa.DataType | None:
+    """The timestamp type for the instants of dates and timestamps of any zones, or None."""
+    if not all(pa.types.is_timestamp(kind) or pa.types.is_date(kind) for kind in kinds):
+        return None
+    moments = [kind for kind in kinds if pa.types.is_timestamp(kind)]
+    found = common_type([pa.timestamp(kind.unit) for kind in moments])
+    zones = {kind.tz for kind in moments}
+    zone = next(iter(zones)) if len(zones) == 1 else "UTC"
+    return None if found is None else pa.timestamp(found.unit, zone)
+
+
+def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
+    """Cast each value of a chunk to the nearest one."""
+    if pa.types.is_null(chunk.type):
+        return pa.nulls(len(chunk), target)
+    if pa.types.is_decimal(chunk.type) and pa.types.is_floating(target):
+        return chunk.cast(pa.string()).cast(target)  # a direct cast often misses the nearest
+    if pa.types.is_timestamp(chunk.type) and chunk.type.tz and pa.types.is_string(target):
+        chunk = chunk.cast(pa.timestamp(chunk.type.unit, "UTC"))  # independent of the zone
+    if pa.types.is_date(chunk.type) and pa.types.is_timestamp(target):
+        chunk = chunk.cast(pa.timestamp(target.unit))
+    try:
+        return chunk.cast(target, safe=pa.types.is_timestamp(target) or pa.types.is_integer(target))
+    except pa.ArrowNotImplementedError:  # nested ones have no text of Arrow's
+        texts = [None if value is None else str(value) for value in chunk.to_pylist()]
+        return pa.array(texts, target)
+
+
+# ---------------------------------------------------------------- types Arrow can select from
+
+
+def takeable(chunk: pa.Array) -> pa.Array:
+    """Cast a chunk so that Arrow can select single values: it cannot from run ends and views."""
+    chunk = unrolled(chunk)
+    if is_of_extensions(chunk.type):
+        return takeable(decoded(chunk))
+    if pa.types.is_union(chunk.type):
+        return _union_of([takeable(chunk.field(n)) for n in range(chunk.type.num_fields)], chunk)
+    kind = _without_views(chunk.type)
+    if kind == chunk.type:
+        return chunk
+    if any(each in str(chunk.type) for each in ("list_view", "run_end_encoded")):
+        # Arrow casts list views to wrong values, and does not cast run ends.
+        return pa.array(chunk.to_pylist(), kind)
+    return chunk.cast(kind)
+
+
+def _union_of(children: list[pa.Array], union: pa.UnionArray) -> pa.UnionArray:
+    """Put other arrays of values in place of those of a union."""
+    kind = union.type
+    if all(each.type == kind.field(n).type for n, each in enumerate(children)):
+        return union
+    names = [kind.field(n).name for n in range(kind.num_fields)]
+    # Arrow returns the codes and offsets of a slice as those of the first rows of the whole.
+    count, at, buffers = len(union), union.offset, union.buffers()
+    codes = pa.array(np.frombuffer(buffers[1], np.int8, count, at))
+    if kind.mode == "sparse":
+        return pa.UnionArray.from_sparse(codes, children, names, kind.type_codes)
+    offsets = pa.array(np.frombuffer(buffers[2], np.int32, count, 4 * at))
+    return pa.UnionArray.from_dense(codes, offsets, children, names, kind.type_codes)
+
+
+def decoded(chunk: pa.DictionaryArray) -> pa.Array:
+    """Decode a dictionary with values of any type."""
+    try:
+        return chunk.dictionary_decode()
+    except pa.ArrowNotImplementedError:
+        values = chunk.dictionary
+        none = pa.nulls(1, values.type)
+        each = [none if n is None else values.slice(n, 1) for n in chunk.indices.to_pylist()]
+        return pa.concat_arrays([values.slice(0, 0), *each])
+
+
+def unrolled(array: pa.Array) -> pa.Array:
+    """Decode run ends, also for types of value that Arrow does not support."""
+    if array.type.id != _RUNS:
+        return array
+    rows = np.arange(array.offset, array.offset + len(array))
+    places = np.searchsorted(array.run_ends.to_numpy(), rows, side="right")
+    return taken_values(takeable(array.values), places)
+
+
+_RUNS = pa.run_end_encoded(pa.int32(), pa.int8()).id
+
+
+def _without_views(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_run_end_encoded(kind):
+        return _without_views(kind.value_type)
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(_without_views(each.type)) for each in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_without_views(kind.key_type), _without_views(kind.item_type))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_without_views(kind.value_type), kind.list_size)
+    for is_list, made in _LISTS.items():
+        if is_list(kind) and (within := _without_views(kind.value_type)) != kind.value_type:
+            return made(kind.value_field.with_type(within))
+    return kind
+
+
+_LISTS = {
+    pa.types.is_list: pa.list_,
+    pa.types.is_large_list: pa.large_list,
+    pa.types.is_list_view: pa.list_,
+    pa.types.is_large_list_view: pa.large_list,
+}

@@ -1,0 +1,1 @@
+"""Decode Arrow columns of every type to arrays; bad rows are logged."""

@@ -1,0 +1,1 @@
+"""Estimate the cost of plans: expected numbers of events and matches, and units of work."""

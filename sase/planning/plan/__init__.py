@@ -1,0 +1,1 @@
+"""Plans as values: the operators, the basic plan, and traversal."""

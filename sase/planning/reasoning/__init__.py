@@ -1,0 +1,1 @@
+"""Derive facts from the conditions and the form of a pattern."""

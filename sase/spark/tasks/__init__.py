@@ -1,0 +1,1 @@
+"""The code of workers: the search of a part, its limits, and the order of its results."""
