@@ -1,4 +1,4 @@
-"""The tree with what a page adds to it: worked examples are built as they stand there."""
+"""The tree with the additions of a page: worked examples are built without changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def copied(folder: Path) -> Path:
-    """The package and what it ships in another folder, without what is compiled."""
+    """The package and its shipped files in another folder, without compiled code."""
     for name in ("sase", "grammar", "plans"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
@@ -31,7 +31,7 @@ def copied(folder: Path) -> Path:
 
 
 def apply(diff: str, tree: Path) -> None:
-    """Apply a diff of one file, whose hunks stand where their old lines occur once."""
+    """Apply a diff of one file, with hunks at the places where their old lines occur once."""
     head, _, body = diff.partition("\n")
     path = tree / head.removeprefix("--- ")
     text = path.read_text("utf-8")
@@ -45,7 +45,7 @@ def apply(diff: str, tree: Path) -> None:
 
 
 def run(tree: Path, program: str, *arguments: str) -> str:
-    """What a program prints that imports the package of a tree; kernels are not compiled."""
+    """The output of a program that imports the package of a tree; kernels are not compiled."""
     settings = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tree), str(ROOT)])}
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],

@@ -20,11 +20,22 @@ class Module(NamedTuple):
     def tree(self) -> ast.Module:
         return parsed(self.text)
 
+    @property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the tree."""
+        return walked(self.text)
+
 
 @cache
 def parsed(text: str) -> ast.Module:
     """The tree of a text, made once for all that look at it and change nothing."""
     return ast.parse(text)
+
+
+@cache
+def walked(text: str) -> tuple[ast.AST, ...]:
+    """The nodes of its tree, found once."""
+    return tuple(ast.walk(parsed(text)))
 
 
 def module(path: Path) -> Module:

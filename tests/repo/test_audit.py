@@ -1,4 +1,4 @@
-"""What `.ci/audit` makes of the reports of its tool."""
+"""The result of `.ci/audit` for the reports of its tool."""
 
 from __future__ import annotations
 

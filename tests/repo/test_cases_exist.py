@@ -10,6 +10,7 @@ import pytest
 
 from sase.lang.tables import ENTRY_POINTS
 from sase.planning.explain.operators import SYMBOLS
+from sase.planning.physical.runs import CHOSEN
 from sase.planning.rewrites import REWRITES
 from tests.casefile import Case
 from tests.plan_routes import call
@@ -36,7 +37,7 @@ def test_there_are_enough_cases() -> None:
 
 
 def test_a_third_are_errors() -> None:
-    """Of those that say what a query does; bare trees only say how it is read."""
+    """Of those that state the result of a query; bare trees only state how it is read."""
     others = [case for case in all_cases() if case.section("tree") is None]
     assert len(having("error")) * 3 >= len(others)
 
@@ -72,12 +73,15 @@ def test_every_construct_has_a_tree(parser: lark.Lark) -> None:
 
 
 def test_every_rewrite_has_a_case_where_it_applies() -> None:
-    seen = {
-        call(case.options["rewrite"]).rewrite
+    """And every algorithm that a recipe may choose."""
+    calls = [
+        call(case.options["rewrite"])
         for case in having("after")
         if not (case.section("after") or ("",))[0].startswith("declined")
-    }
-    assert seen == set(REWRITES)
+    ]
+    assert {each.rewrite for each in calls} == set(REWRITES)
+    chosen = {dict(each.parameters)["name"] for each in calls if each.rewrite == "use_algorithm"}
+    assert chosen == set(CHOSEN)
 
 
 def test_every_operator_has_a_case() -> None:

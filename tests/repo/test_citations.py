@@ -1,4 +1,4 @@
-"""What the tree cites of its own pages is there: sections, links, and files."""
+"""The parts of its own pages that the tree cites exist: sections, links, and files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ CODE = sorted(
     for path in (ROOT / folder).rglob("*.py")
 )
 # Pages of words; tables of results have no links.
-PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")} - {ROOT / "CHANGELOG.md"})
+PAGES = sorted(
+    {
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / folder / "README.md" for folder in ("experiments", "plans", "tests")),
+    }
+)
 CITED = re.compile(r"(?:docs/)?(semantics|architecture)\.md, (?=[A-Z])")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(#[^)\s]*)?\)")
 # Inside docstrings, comments and strings over several lines.
@@ -85,7 +91,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 def test_nothing_outside_the_tree_is_cited() -> None:
-    """Documents by whose names nobody finds anything here."""
+    """Documents with names by which nobody finds anything here."""
     outside = re.compile(
         "|".join(f"{name}[.]md" for name in ("LANGUAGE", "ARCHITECTURE", "STYLE", "HOUSE"))
     )

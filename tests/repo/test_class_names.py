@@ -7,9 +7,9 @@ from collections import defaultdict
 
 from tests.repo.source import modules
 
-# The tree of the language names a construct, and what the binder or the plan makes of it bears the
-# same name: grammar rules fix the one, plans as JSON the other.
-COUNTERPARTS = {"sase.lang.ast", "sase.binding.bound", "sase.planning.nodes"}
+# The tree of the language names a construct, and the class of the binder or the plan for it bears
+# the same name: grammar rules fix the one, plans as JSON the other.
+COUNTERPARTS = {"sase.lang.ast", "sase.binding.bound", "sase.planning.plan.nodes"}
 
 # `sase.Comparison`, of strategies: the public name that users know.
 PUBLIC = {"Comparison", "Script"}
@@ -19,7 +19,7 @@ def homes() -> dict[str, list[str]]:
     """The modules that define each class."""
     found: dict[str, list[str]] = defaultdict(list)
     for module in modules():
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.ClassDef):
                 found[node.name].append(module.name)
     return found

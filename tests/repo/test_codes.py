@@ -7,12 +7,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 CODE = re.compile(r"[a-z]+(-[a-z]+)*")
-# The calls whose first argument is a code.
+# The calls with a code as first argument.
 REPORTS = {"error", "warning", "Diagnostic", "refuse", "report", "syntax_error"}
 
 
 def codes(tree: ast.AST) -> Iterator[str]:
-    """The codes in a module: first arguments of reporting calls, and what `code` is set to."""
+    """The codes in a module: first arguments of reporting calls, and values of `code`."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=function, args=[first, *_]) if _name(function) in REPORTS:

@@ -1,4 +1,4 @@
-"""What `make demo` runs."""
+"""The run of `make demo`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from tests.repo.source import ROOT
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 def test_the_demo_finds_all_thefts() -> None:
     command = [sys.executable, "examples/demo.py"]

@@ -1,4 +1,4 @@
-"""What a start of the program loads, seen in a fresh interpreter."""
+"""The modules that a start of the program loads, seen in a fresh interpreter."""
 
 import json
 import subprocess
@@ -55,7 +55,7 @@ def test_a_start_loads_only_what_it_needs(program, arguments, expected, tmp_path
     assert loaded(program, *arguments, folder=tmp_path) == expected
 
 
-# Imports the package, and prints what there is then that was not there before.
+# Imports the package, and prints the modules that were not there before.
 PACKAGE = """
 import sys
 before = set(sys.modules)
@@ -124,7 +124,7 @@ def test_what_needs_frames_gets_them_after_all(tmp_path):
     assert done.stdout.splitlines()[-1] == "0 pandas"
 
 
-# Runs a query without series, and prints what of the engine is there.
+# Runs a query without series, and prints the loaded modules of the engine.
 PLAIN = """
 import sys
 import sase
@@ -142,10 +142,10 @@ def test_a_query_without_series_loads_nothing_that_evaluates_runs():
     others = {"match_graph.passes", *(f"baselines.{name}" for name in baselines)}
     kernels = {f"kleene.{name}" for name in kleene} | others
     assert found.isdisjoint(f"sase.engine.kernels.{name}" for name in kernels)
-    assert "sase.engine.operators.kleene.run_evaluation" not in found
+    assert "sase.engine.operators.kleene.run_operator" not in found
 
 
-# Compiles for a table, loads what would run it, and prints which readers of files are there.
+# Compiles for a table, loads the modules of a run, and prints which readers of files are there.
 TABLES = """
 import sys
 import sase
@@ -159,7 +159,10 @@ def test_tables_load_no_readers_of_files():
     command = [sys.executable, "-c", TABLES]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = set(done.stdout.split())
-    assert {"pyarrow.compute", "sase.engine.pipeline.batch"} <= found  # so it sees what is loaded
+    assert {
+        "pyarrow.compute",
+        "sase.engine.pipeline.batch",
+    } <= found  # so it sees the loaded modules
     assert found & {"pyarrow.dataset", "pyarrow.csv", "pyarrow.json", "pyarrow.parquet"} == set()
 
 

@@ -5,15 +5,14 @@ import re
 from tests.repo.source import ROOT
 from tests.repo.test_imports import ENGINE, OPERATORS
 
-DEVELOPMENT = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 FILES = {path.name for path in (ROOT / "sase" / "engine" / "operators").glob("*.py")}
-# Rows whose first cell names folders of the package, or files beside them.
+# Rows with a first cell that names folders of the package, or files beside them.
 ROW = re.compile(r"^\| (`[^|]*`) \|", re.MULTILINE)
 
 
 def named(heading: str) -> list[str]:
-    """What the first cells of a table name, from the top down."""
+    """The names in the first cells of a table, from the top down."""
     rows = TEXT.split(f"| {heading} | job |\n")[1].split("\n\n")[0]
     return re.findall(r"`([^`]+)`", " ".join(ROW.findall(rows)))
 
@@ -48,10 +47,3 @@ def test_the_map_of_operators_goes_down_as_imports_do() -> None:
     parts = named("part of `sase/engine/operators/`")
     listed = [name for name in parts if name.endswith("/") or name in FILES]
     assert [name.removesuffix("/").removesuffix(".py") for name in listed] == OPERATORS[::-1]
-
-
-def test_modules_that_were_drawn_are_in_others() -> None:
-    """These others are there as all paths on pages are."""
-    drawn = re.findall(r"^\| (\S+\.py) \| `\S+\.py` \|", DEVELOPMENT, flags=re.MULTILINE)
-    assert len(drawn) > 10
-    assert [path for path in drawn if (ROOT / "sase" / path).exists()] == []

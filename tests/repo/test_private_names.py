@@ -15,7 +15,7 @@ REACHING = {
     "getattr", "setattr", "hasattr", "delattr", "getattr_static", "__getattribute__", "__getattr__",
     "__setattr__", "__delattr__",
 }  # fmt: skip
-# What named tuples and enumerations have in public, which SLF001 passes, too.
+# The public members of named tuples and enumerations that SLF001 passes, too.
 PUBLIC = {"_make", "_asdict", "_replace", "_fields", "_field_defaults", "_name_", "_value_"}
 NAMING = {"attrgetter", "methodcaller"}
 LOOKING = {"get", "pop", "setdefault"}
@@ -25,7 +25,7 @@ def private_names(module: Module) -> list[str]:
     """Where a private member is named by a constant text."""
     return [
         f"{module.path}:{node.lineno}: {name}"
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Call | ast.Subscript)
         for name in _named(node)
         if any(PRIVATE.fullmatch(part) and part not in PUBLIC for part in name.split("."))

@@ -1,4 +1,4 @@
-"""What is public is listed, is there, and is described; every module says what it is."""
+"""A public name is listed, is there, and has a docstring; every module has one."""
 
 import ast
 import inspect
@@ -53,7 +53,7 @@ def test_what_is_public_is_listed_once():
 
 
 def test_type_checkers_see_what_is_fetched():
-    """Public names, where they are fetched from, and what is imported for type checkers agree."""
+    """Public names, their modules, and the imports for type checkers agree."""
     tree = ast.parse(inspect.getsource(sase))
     (block,) = [node for node in tree.body if isinstance(node, ast.If) and not _is_negated(node)]
     seen = {name.name: node.module for node in block.body for name in node.names}
@@ -67,7 +67,7 @@ def _is_negated(node):
 
 def test_what_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'sase' has no attribute 'mtach'"):
-        sase.mtach  # noqa: B018 - reading it is what is tested
+        sase.mtach  # noqa: B018 - the test is of reading it
 
 
 def test_a_public_name_is_fetched_from_its_home(monkeypatch):

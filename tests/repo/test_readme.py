@@ -1,4 +1,4 @@
-"""What the README shows is what the program prints."""
+"""The program prints the output that the README shows."""
 
 import doctest
 import re
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sase
-from sase.binding.script import check_script
+from sase.binding.script.script import check_script
 from sase.cli.main import main
 
 ROOT = Path(__file__).parents[2]
@@ -35,14 +35,14 @@ def test_the_readme_shows_a_command() -> None:
 def test_output_in_the_readme_is_real(
     command: str, output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each command, run again, prints what stands under it."""
+    """Each command, run again, prints the output under it."""
     monkeypatch.chdir(ROOT)
     main(shlex.split(command)[1:])
     assert capsys.readouterr().out.strip() == output.strip()
 
 
 def transcripts() -> list[tuple[str, str]]:
-    """The commands of three pages, which may run over several lines, and what stands under."""
+    """The commands of three pages, which may run over several lines, and the output under them."""
     names = ("logs.md", "why.md", "compare.md")
     pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in names]
     found = []
@@ -61,7 +61,7 @@ COMPILING = r"^sase: .*compiling kernels, once per installation …\n"
 def test_transcripts_are_real(
     command: str, output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a command prints stands under it, but for the seconds that it took, and compiling."""
+    """The output of a command is under it, but for its seconds, and compiling."""
     monkeypatch.chdir(ROOT)
     main(shlex.split(command.replace("\\\n", " "))[1:])
     printed = capsys.readouterr()
@@ -89,7 +89,7 @@ def test_queries_in_the_docs_are_right(text: str) -> None:
 
 
 def test_the_first_query_prints_what_the_readme_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    """The block of Python on the first screen, and the beginning of what stands under it."""
+    """The block of Python on the first screen, and the beginning of the output under it."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     code, _, rest = text.split("```python\n")[1].partition("```")
     expected = rest.split("```\n")[1].split("…")[0].splitlines()
@@ -125,7 +125,7 @@ def test_plans_in_the_docs_are_right() -> None:
 
 @pytest.mark.parametrize("page", ["imprecise-time.md", "language.md"])
 def test_examples_in_the_docs_are_right(page: str) -> None:
-    """What stands behind each `>>>` gives what stands under it."""
+    """The expression behind each `>>>` gives the value under it."""
     ran = doctest.testfile(str(ROOT / "docs" / page), module_relative=False, globs={"sase": sase})
     assert ran.attempted > 0
     assert ran.failed == 0
@@ -135,3 +135,20 @@ def test_the_index_names_every_page() -> None:
     docs = ROOT / "docs"
     named = re.findall(r"\]\(([a-z-]+\.md)\)", (docs / "README.md").read_text(encoding="utf-8"))
     assert {*named} == {page.name for page in docs.glob("*.md")} - {"README.md"}
+
+
+def test_the_times_in_the_readme_are_those_of_the_comparison() -> None:
+    """The sentence on SASE and DuckDB quotes the first table of the page on other systems."""
+    page = (ROOT / "docs" / "rivals.md").read_text(encoding="utf-8")
+    table = page.partition("| 1 thread | form |")[2].partition("\n\n")[0]
+    head, _, *lines = [line.strip(" |").split(" | ") for line in table.splitlines()]
+    place = 2 + head.index("Q1/D1")
+    times = {(system, form): cells[place - 2] for system, form, *cells in lines}
+    times = {key: cell.split()[0] for key, cell in times.items() if cell.strip()}
+    (own,) = (time for (system, _), time in times.items() if system.startswith("this engine"))
+    (duckdb, *_) = (system for system, _ in times if system.startswith("DuckDB"))
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert (
+        f"takes {own} s. {duckdb} takes {times[duckdb, 'plain']} s with a plain join,"
+        f" and {times[duckdb, 'bucketed']} s with a join that an expert wrote (Q1/D1, one thread)"
+    ) in text

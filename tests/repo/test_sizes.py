@@ -7,7 +7,7 @@ import pytest
 
 from tests.repo.source import Module, example, modules
 
-FILE_LINES = 400  # more needs a reason at the top of the file; the median is about 100
+FILE_LINES = 500  # more needs a reason at the top of the file
 FUNCTION_LINES = 60  # no exceptions; the habit is 5 to 10, rarely over 35
 REASON = re.compile(r"^# long because: \S", re.MULTILINE)
 REASON_WITHIN = 30
@@ -25,7 +25,7 @@ def long_functions(module: Module) -> list[str]:
     """The functions and methods that are too long, docstring included."""
     return [
         f"{module.path}:{node.lineno}: {node.name} has {length} lines"
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (length := (node.end_lineno or 0) - node.lineno + 1) > FUNCTION_LINES
     ]

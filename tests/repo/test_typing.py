@@ -1,4 +1,4 @@
-"""A type checker sees the true types of what a user imports."""
+"""A type checker sees the true types of the imports of a user."""
 
 import re
 import subprocess
@@ -49,7 +49,7 @@ assert_type(sase.explain("EVENT A a", schema=sase.Schema()), sase.Explanation)
 assert_type(sase.why("EVENT A a", "e.csv"), sase.WhyNot)
 assert_type(sase.compare("EVENT A a", "e.csv"), sase.Comparison)
 """
-# Line by line what is wrong with it.
+# Its mistakes line by line.
 WRONG = {
     'sase.mtach("EVENT A a", [])': "attr-defined",
     "sase.compile(7, [])": "arg-type",
@@ -60,7 +60,7 @@ WRONG = {
 
 
 def checked(folder, text):
-    """What mypy says of a file of a user, which is in no folder of ours."""
+    """The output of mypy for a file of a user, which is in no folder of ours."""
     path = folder / "user.py"
     path.write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--no-pretty", str(path)]

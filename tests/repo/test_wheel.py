@@ -18,7 +18,8 @@ from tests.repo.source import ROOT
 
 # Package of the wheel → folder of the tree.
 OUTSIDE = {"sase.grammar": "grammar", "sase.plans": "plans"}
-# What a build reads; copied first, because a build leaves files in the tree, and reads old ones.
+# The files that a build reads; copied first, because a build leaves files in the tree, and reads
+# old ones.
 INPUTS = ["setup.cfg", "pyproject.toml", "README.md", "LICENSE", "sase", *OUTSIDE.values()]
 
 
