@@ -48,7 +48,7 @@ def found() -> str | None:
 
 
 class Page:
-    """A tab with a page; `events` are what the browser reported of it."""
+    """A tab with a page; `events` are the reports of the browser about it."""
 
     def __init__(self, pipe: socket.socket) -> None:
         self._pipe, self._rest, self._last = pipe, b"", 0
@@ -104,7 +104,7 @@ class Page:
         self.do("Emulation.setEmulatedMedia", media=kind, features=features)
 
     def value(self, expression: str) -> Any:
-        """What an expression of JavaScript is."""
+        """The value of an expression of JavaScript."""
         done = self.do(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
@@ -136,11 +136,11 @@ class Page:
         return b64decode(done["data"])
 
     def pdf(self) -> bytes:
-        """What comes out of the printer."""
+        """The output of the printer."""
         return b64decode(self.do("Page.printToPDF", preferCSSPageSize=True)["data"])
 
     def accessible(self) -> list[dict[str, Any]]:
-        """What a screen reader is told: role, name and properties of each node, in order."""
+        """The tree of a screen reader: role, name and properties of each node, in order."""
         nodes = {n["nodeId"]: n for n in self.do("Accessibility.getFullAXTree")["nodes"]}
 
         def below(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -164,7 +164,7 @@ class Page:
         return [event for event in self.events if event["method"] in wrong]
 
     def requests(self) -> list[str]:
-        """What was asked of the disk or a network since the page was opened."""
+        """The requests to the disk or a network since the page was opened."""
         sent = (e for e in self.events if e["method"] == "Network.requestWillBeSent")
         return [event["params"]["request"]["url"] for event in sent]
 

@@ -1,6 +1,6 @@
-"""The `.case` files: records of text, each with a query and what must come out of it.
+"""The `.case` files: records of text, each with a query and its expected results.
 
-    # A line that begins with '#' in column 1 is a comment; it may stand between sections.
+    # A line that begins with '#' in column 1 is a comment; it may be between sections.
     === a counter reading in between forbids the match
     stream:
       s1 SHELF   ts=1 id=1
@@ -12,15 +12,15 @@
       none
 
 A record begins with `=== title`. Its sections are `name:` in column 1; their content is indented by
-two spaces and otherwise taken as it stands; blank lines at the end of a section do not count.
+two spaces and otherwise taken without changes; blank lines at the end of a section do not count.
 
     schema    `TYPE: attribute kind, attribute kind` a line, or `*: …` for one wide table (without a
               schema: one wide table of the columns of the stream)
     options   `name=value` a line: time (also `lo,hi`), type, seq (columns; seq also `#row`),
               time_unit, output, `param.NAME` (a value), `type.NAME` (a condition),
               `entry=condition` (the query is a condition alone),
-              `inputs=p q` (the names of inputs; what stands before the dot of a label says
-              which; then time, type, seq and time_unit also as `time.p`)
+              `inputs=p q` (the names of inputs; the part of a label before the dot
+              is the input; then time, type, seq and time_unit also as `time.p`)
               `escapes=yes` (the query holds \\r, \\t, \\0, \\u202e … as strings of Python do).
               `type=-` with a schema of one type: every event has that type
               `flat=yes`: the names of columns of the flat form are checked too
@@ -29,21 +29,21 @@ two spaces and otherwise taken as it stands; blank lines at the end of a section
     query     the text
     matches   `@detected x=s1 b=[b1 b2] c=-` a line, in the order of results; without any `@…` the
               time of detection is not checked
-    returns   `column=value …` a line: what RETURN gives
+    returns   `column=value …` a line: the values of RETURN
     count     the number that `output="count"` gives
     form      how EXPLAIN says that it is found
     results   of a script, `STREAM @detected x=p.s1 y=[s#1 s#2] | column=value …` a line; `s#1` is
               the first result of the stream s
-    error     the whole text of the error, with its carets (of what the engine is to learn,
+    error     the whole text of the error, with its carets (of features that the engine is to learn,
               `TO_COME` of tests/routing.py, the kind of mistake)
     warning   the whole text of the warnings
     tree      the syntax tree in the notation of tests/outline.py
     format    the text that the formatter gives
     plan      the plan of the option `recipe` (default: optimized)
     before    the basic plan after the rewrites of the option `given`
-    after     the same after the option `rewrite`; both find what `matches` says
+    after     the same after the option `rewrite`; both find the matches of `matches`
 
-`none` stands for no match, no error, no warning. A record needs at least one of the last twelve.
+`none` means no match, no error, no warning. A record needs at least one of the last twelve.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ T = TypeVar("T")
 
 
 class CaseFileError(Exception):
-    """A `.case` file that is not one: the file, the line and what is wrong."""
+    """A `.case` file that is not one: the file, the line and the mistake."""
 
     def __init__(self, file: str, line: int, message: str) -> None:
         super().__init__(f"{file}:{line}: {message}")

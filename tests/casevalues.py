@@ -35,7 +35,7 @@ class Event:
 
 
 def parse_event(line: str) -> Event:
-    """An event from its line; a ValueError says what is wrong with it."""
+    """An event from its line; a ValueError names the mistake."""
     head = _HEAD.match(line)
     if head is None:
         raise ValueError(f"not an event: {line!r}")

@@ -1,8 +1,8 @@
-"""The routes of records about plans: what a recipe makes of a query, and what a rewrite changes.
+"""The routes of records about plans: the plan of a recipe, and the change of a rewrite.
 
 `plan` is the plan of the option `recipe`. `before` is the basic plan after the rewrites of the
 option `given`, in order, and `after` the same after the option `rewrite`, or why that declined;
-both are run, and must find what stands in `matches`. A rewrite is `name` or `name(on=attribute)`.
+both are run, and must find the matches of `matches`. A rewrite is `name` or `name(on=attribute)`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import Any
 import sase
 from sase.binding import bind
 from sase.lang.parser import parse_query
-from sase.planning.basic import basic_plan, without_overlaps
+from sase.planning.counting import ways_of_counting
 from sase.planning.driver import RewriteCall, Trace
 from sase.planning.explain import described
 from sase.planning.explain.forms import explained_form, form_text
 from sase.planning.explain.text import tree
-from sase.planning.nodes import Operator
 from sase.planning.optimizer import Optimized, optimized
+from sase.planning.plan.basic import basic_plan, without_overlaps
+from sase.planning.plan.nodes import Operator
 from sase.planning.recipes import Recipe, read_recipe
 from sase.source import Source
 from tests import routes
@@ -38,8 +39,9 @@ def plan(case: Case) -> list[str]:
 
 def form(case: Case) -> list[str]:
     """How matches are counted."""
-    basic = _basic(case)
-    return wrap(form_text(explained_form("count", basic, basic, None)) or "", 96)
+    basic, recipe = _basic(case), read_recipe(case.options.get("recipe", "optimized"))
+    ways = ways_of_counting(basic, recipe, explodes=True, is_number=True)
+    return wrap(form_text(explained_form("count", ways, basic, None)) or "", 96)
 
 
 def before(case: Case) -> list[str]:
@@ -55,12 +57,12 @@ def after(case: Case) -> list[str]:
 
 
 def matches_before(case: Case) -> list[str] | None:
-    """What the plan finds to which a rewrite is given."""
+    """The matches of the plan to which a rewrite is given."""
     return _found(case, _given(case).plan) if "rewrite" in case.options else None
 
 
 def matches_after(case: Case) -> list[str] | None:
-    """What the plan finds that a rewrite made."""
+    """The matches of the plan that a rewrite made."""
     return _found(case, _rewritten(case).plan) if "rewrite" in case.options else None
 
 

@@ -17,7 +17,7 @@ from sase.binding import binder
 from sase.binding.input_options import InputOptions
 from sase.engine.sources.discovered import Discovered
 from sase.planning import optimizer
-from sase.planning.basic import basic_plan
+from sase.planning.plan.basic import basic_plan
 from sase.source import Source
 
 ROWS = 12_000
@@ -30,7 +30,7 @@ EVENTS = pa.table(
     }
 )
 KEYED = "EVENT SEQ(A a, B b) WHERE [id] AND a.v > 8 AND b.v < 2 WITHIN 5"
-# Of so many events without a key statistics are measured.
+# The number of events without a key from which on statistics are measured.
 SAMPLED = "EVENT SEQ(A a, B b) WHERE a.v > 8 AND b.v < 2 WITHIN 5 RETURN a.v AS v"
 RUNS = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [id] AND a[i].v > 8 } WITHIN 5"
 QUERIES = [KEYED, SAMPLED, RUNS]
@@ -70,7 +70,7 @@ class Calls:
 
 @contextmanager
 def counted() -> Iterator[Calls]:
-    """What is called meanwhile: by this thread, and by all that begin."""
+    """The calls in the meantime: by this thread, and by all that begin."""
     calls, before, of_new = Calls(), sys.getprofile(), threading.getprofile()
     sys.setprofile(calls.note)
     threading.setprofile(calls.note)

@@ -1,4 +1,4 @@
-"""What the system tells of a program that runs: how long it has worked, and waited to."""
+"""The system's figures of a program that runs: how long it has worked, and waited to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def worked(pid: int) -> float | None:
 
 
 def waited(pid: int) -> float:
-    """The seconds in which its first thread has waited for a processor, as far as that is told."""
+    """The seconds in which its first thread has waited for a processor, if known to the system."""
     return sum(map(int, _told(pid, "schedstat").split()[1:2])) / 1e9
 
 

@@ -12,7 +12,7 @@ EVENTS = "events.parquet"
 
 
 class Ended(NamedTuple):
-    """With which code a call ended, and what it wrote to both outputs."""
+    """The exit code of a call, and its output on both streams."""
 
     code: int
     out: str

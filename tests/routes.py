@@ -5,7 +5,7 @@ A route takes a record and gives the lines that came out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -15,13 +15,14 @@ from sase.api.compiled_query import compile_query
 from sase.binding import Schema, bind
 from sase.binding.input_options import InputOptions
 from sase.binding.schema_file import schema_from
-from sase.binding.script import check_script
+from sase.binding.script.script import check_script
 from sase.engine.sources.discovered import Discovered
 from sase.errors import Diagnostic, QueryError
 from sase.lang import ast
 from sase.lang.layout import format_text
 from sase.lang.parser import parse_condition, parse_query, parse_script
 from sase.lang.printer import to_text
+from sase.planning.plan.nodes import Operator
 from sase.planning.recipes import read_recipe
 from sase.source import Source
 from tests import naive, script_routes
@@ -66,7 +67,7 @@ def _naive(case: Case) -> list[Any]:
 
 
 def keywords(case: Case) -> dict[str, Any]:
-    """What a caller says of the events of a record, and the parameters."""
+    """The caller's options for the events of a record, and the parameters."""
     typed_by_conditions = case.family("type")
     one_type = case.options.get("type") == "-"
     return {
@@ -134,7 +135,7 @@ def _bound(labels: list[str], is_list: bool) -> str:
 
 
 def _value_line(case: Case, values: Mapping[str, Any]) -> str:
-    """Values by name; what depends on a confidence to the digits in which that is exact."""
+    """Values by name; values that depend on a confidence to the digits in which that is exact."""
     shown = {
         name: round(value, 9) if is_imprecise(case) and isinstance(value, float) else value
         for name, value in values.items()
@@ -194,52 +195,77 @@ def engine_returns(recipe: str | None, case: Case) -> list[str] | None:
 
 def _engine(recipe: str | None, case: Case) -> list[tuple[dict[str, int], dict[str, Any]]] | None:
     """Rows and results of the matches."""
-    output = case.options.get("output", "all")
-    table = rows(case)
+    table = _table(case)
     if not table:
         return None  # nothing says which columns there are
-    for name in (name for names in (declared_types(case) or {}).values() for name in names):
-        table = [{name: None, **row} for row in table]
     if _is_mixed(table):
         return _by_type(recipe, case, table)
     if not recipe:
+        output = case.options.get("output", "all")
         plan = sase.compile(case.query, table, output=output, **keywords(case))
         return [pair for part in _pushed(plan, table) for pair in results(part)]
-    if _LAST.case is not case:
-        _LAST.bind(case, table, output)
-    return _LAST.results(recipe, table)
+    return _bound_case(case).results(recipe)
+
+
+def _table(case: Case) -> list[dict[str, Any]]:
+    """The stream with a column for each attribute that a type declares."""
+    names = dict.fromkeys(name for names in (declared_types(case) or {}).values() for name in names)
+    return [{**dict.fromkeys(reversed(names)), **row} for row in rows(case)]
+
+
+def distinct(case: Case, recipes: Iterable[str]) -> Iterator[str]:
+    """Those of some recipes that make another plan of a case than the recipes before them."""
+    table = _table(case)
+    if not table or _is_mixed(table):
+        yield from recipes if table else ()
+        return
+    seen = list[Operator]()
+    for recipe in recipes:
+        made = _bound_case(case).plan(recipe).operators
+        if made not in seen:
+            seen.append(made)
+            yield recipe
 
 
 class _BoundCase:
-    """The last case, bound once, and what its plans found: many recipes make the same plan."""
+    """The last case, bound once, and the matches of its plans: many recipes make the same plan."""
 
-    case: Case | None = None
-
-    def bind(self, case: Case, table: list[dict[str, Any]], output: str) -> None:
-        """Bind a case, of which recipes make plans."""
-        options = keywords(case)
+    def __init__(self, case: Case) -> None:
+        options, output = keywords(case), case.options.get("output", "all")
         params = options.pop("params")
-        source = Discovered.of(table, InputOptions(**options))
+        self.case, self._table = case, _table(case)
+        source = Discovered.of(self._table, InputOptions(**options))
         self._known = compile_query(case.query, source, params=params, output=output)
+        self._plans: dict[str, sase.Plan] = {}
         self._found: list[tuple[Any, list[tuple[dict[str, int], dict[str, Any]]]]] = []
-        self.case = case
 
-    def results(
-        self, recipe: str, table: list[dict[str, Any]]
-    ) -> list[tuple[dict[str, int], dict[str, Any]]]:
+    def plan(self, recipe: str) -> sase.Plan:
+        """The plan by a recipe."""
+        if recipe not in self._plans:
+            known = replace(self._known, recipe=_recipe(recipe))
+            self._plans[recipe] = known.plan(known.optimized())
+        return self._plans[recipe]
+
+    def results(self, recipe: str) -> list[tuple[dict[str, int], dict[str, Any]]]:
         """The rows and the results of the plan by a recipe."""
-        known = replace(self._known, recipe=_recipe(recipe))
-        plan = known.plan(known.optimized())
+        plan = self.plan(recipe)
         for operators, found in self._found:
             if operators == plan.operators:
                 return found
-        found = results(plan.run(table))
+        found = results(plan.run(self._table))
         self._found.append((plan.operators, found))
         return found
 
 
-_LAST = _BoundCase()
+_last: _BoundCase | None = None
 _recipe = cache(read_recipe)
+
+
+def _bound_case(case: Case) -> _BoundCase:
+    global _last
+    if _last is None or _last.case is not case:
+        _last = _BoundCase(case)
+    return _last
 
 
 def results(matches: sase.Matches) -> list[tuple[dict[str, int], dict[str, Any]]]:
@@ -276,7 +302,7 @@ def _is_mixed(table: list[dict[str, Any]]) -> bool:
 
 
 def _pushed(plan: sase.Plan, table: list[dict[str, Any]]) -> list[sase.Matches]:
-    """What the engine gives for one event after the other, with the rows of the table."""
+    """The results of the engine for one event after the other, with the rows of the table."""
     keys = [name for name in (plan.schema.time, plan.schema.seq_column) if name is not None]
     order = sorted(range(len(table)), key=lambda row: tuple(table[row][key] for key in keys))
     if order != list(range(len(table))):

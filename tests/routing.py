@@ -1,4 +1,4 @@
-"""What each expectation of a `.case` file is compared with, by the name of the route.
+"""The results with which each expectation of a `.case` file is compared, by the name of the route.
 
 `matches` and `returns` hold every route by which results are found; the others have one.
 
@@ -34,6 +34,7 @@ RESULTS: dict[str, routes.Route] = {
         for recipe in ("optimized", "basic", "unfused")
     },
     "script in pushes of one": partial(script_routes.engine_results, None),
+    "script by three threads": partial(script_routes.engine_results, "optimized", threads=3),
 }
 ROUTES: dict[str, dict[str, routes.Route]] = {
     "matches": MATCHES,

@@ -58,7 +58,7 @@ def _labels(case: Case) -> dict[str | None, list[str]]:
 
 
 def naive_results(case: Case) -> list[str]:
-    """What the naive way finds."""
+    """The matches of the naive way."""
     tree = parse_script(case.query)
     labels, lines = _labels(case), list[str]()
     for name, found in run_script(tree, inputs(case), case.params).items():
@@ -86,12 +86,14 @@ def _naive_line(
     return _line(name, match.detected_at, bound, match.values, labels)
 
 
-def engine_results(recipe: str | None, case: Case) -> list[str]:
-    """What the engine finds with a recipe, or pushed event by event."""
+def engine_results(recipe: str | None, case: Case, threads: int | None = None) -> list[str]:
+    """The results of the engine with a recipe and some threads, or pushed event by event."""
     origins = row_origins(parse_script(case.query), inputs(case), case.params)
     script, given = _script(case, recipe or "optimized"), _given(case)
     parts = (
-        [script.run(given.get(None), streams=_named(given))] if recipe else _pushed(case, script)
+        [script.run(given.get(None), streams=_named(given), threads=threads)]
+        if recipe
+        else _pushed(case, script)
     )
     labels = _labels(case)
     lines = [
@@ -172,7 +174,7 @@ def _shown(bound: Any, labels: Mapping[str | None, list[str]]) -> str:
 
 
 def diagnostics(case: Case) -> list[Diagnostic]:
-    """What is wrong with a script over the inputs that a record names."""
+    """The mistakes of a script over the inputs that a record names."""
     try:
         _script(case, "optimized")
     except QueryError as problem:

@@ -24,7 +24,7 @@ def begin(seed: int) -> None:
 
 
 def draw_numbers(count: int) -> range:
-    """Return so many numbers to draw examples by: from 0 on, or those of the seed."""
+    """Return a number of numbers to draw examples by: from 0 on, or those of the seed."""
     assert count <= NUMBERS
     return range(_first, _first + count)
 
@@ -49,7 +49,7 @@ def tries(number: int) -> Iterator[int]:
 
 
 def share(of_fifty: int) -> int:
-    """Return how many of something there should be, told for the fifty examples of a fresh run.
+    """Return the expected number of something, stated for the fifty examples of a fresh run.
 
     No more than ten times as many, since a test each would be too many tests; half as many where
     examples are the same in every run.

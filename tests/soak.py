@@ -1,8 +1,8 @@
 """Soak streams: `make soak MINUTES=60` pushes events of ever new keys and texts, some of them late.
 
-Every thousandth push the matcher is saved, and another one restored. What is pushed and not late is
-written to a file, and in the end a batch over it must find the same matches; meanwhile neither the
-memory of the process nor the snapshots may grow, and all rows that are late must be told.
+Every thousandth push the matcher is saved, and another one restored. Rows that are pushed and not
+late are written to a file, and in the end a batch over it must find the same matches; meanwhile
+neither the memory of the process nor the snapshots may grow, and all late rows must be reported.
 """
 
 from __future__ import annotations
@@ -80,9 +80,10 @@ RETURN = " RETURN x.id AS id, x.name AS name"
 OPTIONS = {"imprecise time": {"time": ("ts", "until")}}
 LATENESS, STAY = 50, 300
 ROWS, EACH = 400, 1000  # of a push; and pushes from one snapshot to the next
-# So many texts may be known that no event has, beside as many as two times those of live ones.
+# The texts that may be known though no event has them, beside as many as two times those of live
+# ones.
 MOST_TEXTS = 5000
-# By so much of what there was at first memory and snapshots may be greater in the end.
+# The part of the first figures by which memory and snapshots may be greater in the end.
 GROWTH = 0.05
 SCHEMA = pa.schema(
     [
@@ -181,7 +182,7 @@ def resident() -> int:
 
 @dataclass
 class Stream:
-    """A query, its matcher, and what both have come to."""
+    """A query, its matcher, and the state of both."""
 
     text: str
     options: dict[str, Any] = field(default_factory=dict)
@@ -205,7 +206,7 @@ class Stream:
         return ";" in self.text
 
     def push(self, rows: pa.Table) -> None:
-        """Push rows, and take what is found and what is late."""
+        """Push rows, and take the matches and the late rows."""
         self.found.add(self.matcher.push(None, rows) if self.is_script else self.matcher.push(rows))
         late = self.matcher.take_late()
         self.late += len(late[None] if self.is_script else late)
@@ -227,7 +228,7 @@ class Stream:
         return sum(len(each.pipeline.dictionary.texts) for each in matchers)
 
     def faults(self, name: str, path: Path, late: int) -> Iterator[str]:
-        """End it: what is wrong, other than a batch over the file of its rows."""
+        """End it: the mistakes, other than those of a batch over the file of its rows."""
         self.found.add(self.matcher.finish())
         whole = Digest()
         if self.is_script:
@@ -247,10 +248,9 @@ class Stream:
 def growth(sizes: list[int]) -> str:
     """By how much all the last sizes exceed early ones; nothing if that is little.
 
-    A snapshot has the keys that are known, which are more at times until some are forgotten. Of the
-    first tenth nothing is asked: codes of keys are dense until they are many, and what the process
-    takes at first it goes on to hold.
-    """
+    A snapshot has the keys that are known, which are more at times until some are forgotten. The
+    first tenth is not checked: codes of keys are dense until they are many, and the process keeps
+    the memory that it takes at first."""
     share = len(sizes) // 10 + 1
     early, late = sizes[share : 2 * share], sizes[-share:]
     if not early:
@@ -261,7 +261,7 @@ def growth(sizes: list[int]) -> str:
 
 @dataclass
 class Soak:
-    """Streams of some seed, and the file of what they were given."""
+    """Streams of some seed, and the file of their rows."""
 
     seed: int
     say: Callable[[str], object] = print
@@ -276,7 +276,7 @@ class Soak:
         self.streams = {n: Stream(each, OPTIONS.get(n, {})) for n, each in texts.items()}
 
     def run(self, *, seconds: float = inf, pushes: float = inf) -> list[str]:
-        """What is wrong after so much time, or so many pushes; nothing if all is well."""
+        """The mistakes after a time, or a number of pushes; nothing if all is well."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "events.arrow"
             events = Events(self.seed, self.spread)
@@ -300,7 +300,7 @@ class Soak:
         return faults
 
     def _push(self, events: Events, writer: Any, seconds: float, pushes: float) -> int:
-        """Push until it is over, and write what is not late; the number of rows."""
+        """Push until it is over, and write the rows that are not late; the number of rows."""
         begin, rows, told = time.monotonic(), 0, 0.0
         kept = list[pa.Table]()
         for good, given in events.batches():
@@ -316,7 +316,7 @@ class Soak:
                 kept.clear()
                 for stream in self.streams.values():
                     stream.save()
-                # Here alone, since between snapshots it comes and goes.
+                # Here alone, since between snapshots the figure rises and falls.
                 if self.pushes % EACH == 0:
                     self.memory.append(resident())
             if passed - told >= seconds / 60:
@@ -328,7 +328,7 @@ class Soak:
 
 
 def main() -> int:
-    """Soak for a while, and say what is wrong."""
+    """Soak for a while, and return the mistakes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=None)

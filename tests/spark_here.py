@@ -1,4 +1,4 @@
-"""Whether tests can start Spark here, and if not, what is missing."""
+"""Whether tests can start Spark here, and if not, the missing parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JAVA = 17  # the first that Spark 4 runs on
 
 @cache
 def missing() -> str:
-    """What Spark needs and is not there; empty where all is."""
+    """The parts that Spark needs and that are missing; empty if there are none."""
     for package in ("pyspark", "pandas"):
         if find_spec(package) is None:
             return f"{package} is not installed"
@@ -39,6 +39,6 @@ def _java() -> str | None:
 
 
 def version_in(told: str) -> int | None:
-    """The version in what Java says of itself: 8 calls itself 1.8."""
+    """The version in Java's own output: 8 calls itself 1.8."""
     found = re.search(r'version "(?:1\.)?(\d+)', told)
     return int(found[1]) if found else None

@@ -1,4 +1,4 @@
-"""The `.case` format itself: what is read, what is refused, what `--complete` leaves alone."""
+"""The `.case` format itself: texts that are read, refused, and left alone by `--complete`."""
 
 from __future__ import annotations
 

@@ -1,18 +1,19 @@
-"""Every record of the `.case` files, by every route; `pytest --complete` writes what came out."""
+"""Every record of the `.case` files, by every route; `pytest --complete` writes the results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
+from zlib import crc32
 
 import pytest
 
 from sase.planning.recipes import recipe_names
 from tests.casefile import Case, parse_cases, rewritten
-from tests.routes import Route, errors
+from tests.routes import Route, distinct, errors
 from tests.routing import ROUTES, TO_COME
-from tests.seeds import has_turn
 
 CASES = Path(__file__).parent / "cases"
 
@@ -31,25 +32,39 @@ def all_cases() -> list[Case]:
     return [case for path in paths for case in parse_cases(read(path), name_of(path))]
 
 
-# Of the recipes two run every record, and of the others each fourth in turn; the rest is heavy.
-ALWAYS, TURNS = ("basic", "optimized"), 4
-OTHERS = [f"engine by {recipe}" for recipe in recipe_names() if recipe not in ALWAYS]
-RECORDS = list(enumerate(all_cases()))
+# Two recipes run every record, and so do MORE that make other plans of it: TRIED are looked at,
+# from one on by the title of the record. All other plans of it are heavy.
+ALWAYS, TRIED, MORE = ("basic", "optimized"), 8, 2
+OTHERS = [recipe for recipe in recipe_names() if recipe not in ALWAYS]
+RECORDS = all_cases()
 
 
 def id_of(case: Case) -> str:
     return f"{case.file}::{case.title}"
 
 
-def is_often(number: int, route: str) -> bool:
-    """Whether a route is taken by this record whenever it is tested."""
-    return route not in OTHERS or (number + OTHERS.index(route)) % TURNS == 0
+def plans(case: Case, tried: int = len(OTHERS)) -> Iterator[str]:
+    """Recipes that make different plans of a record, other than those that always run it."""
+    if not is_run(case) or case.section("results") is not None or is_to_come(case):
+        return
+    first = crc32(id_of(case).encode()) % len(OTHERS)
+    order = [*OTHERS[first:], *OTHERS[:first]]
+    recipes = distinct(case, [*ALWAYS, *order[:tried]])
+    yield from (recipe for recipe in recipes if recipe not in ALWAYS)
 
 
-@pytest.mark.parametrize(
-    ("number", "case"), [pytest.param(*each, id=id_of(each[1])) for each in RECORDS]
-)
-def test_case(number: int, case: Case, pytestconfig: pytest.Config) -> None:
+def often(case: Case) -> set[str]:
+    """The recipes of the plans that run a record whenever it is tested."""
+    return {*ALWAYS, *islice(plans(case, TRIED), MORE)}
+
+
+def is_by(recipes: Collection[str], route: str) -> bool:
+    """Whether a route is the engine by one of some recipes."""
+    return route.removeprefix("engine by ") in recipes
+
+
+@pytest.mark.parametrize("case", RECORDS, ids=id_of)
+def test_case(case: Case, pytestconfig: pytest.Config) -> None:
     if pytestconfig.getoption("complete"):
         complete(case)
         return
@@ -58,24 +73,22 @@ def test_case(number: int, case: Case, pytestconfig: pytest.Config) -> None:
     expected, actual = {}, {}
     if is_run(case) and not is_to_come(case):
         expected["error"], actual["error"] = ["none"], errors(case)
-    found = by_routes(case, lambda route: is_often(number, route))
+    rest = {*OTHERS} - often(case)
+    found = by_routes(case, lambda route: not is_by(rest, route))
     assert actual | found[1] == expected | found[0]
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(
-    ("number", "case"),
-    [
-        pytest.param(number, case, id=id_of(case))
-        for number, case in RECORDS
-        if has_turn(number) and any(case.section(name) for name in ("matches", "returns"))
-    ],
+    "case",
+    [each for each in RECORDS if each.section("matches") or each.section("returns")],
+    ids=id_of,
 )
-def test_case_by_the_other_recipes(number: int, case: Case, pytestconfig: pytest.Config) -> None:
-    """Of all records, or where examples are fresh, of a third."""
+def test_case_by_all_other_plans(case: Case, pytestconfig: pytest.Config) -> None:
     if pytestconfig.getoption("complete"):
         return
-    expected, actual = by_routes(case, lambda route: not is_often(number, route))
+    rest = {*plans(case)} - often(case)
+    expected, actual = by_routes(case, lambda route: is_by(rest, route))
     assert actual == expected
 
 
@@ -83,7 +96,7 @@ Lines: TypeAlias = dict[str, list[str]]
 
 
 def by_routes(case: Case, is_taken: Callable[[str], bool]) -> tuple[Lines, Lines]:
-    """What each section expects of some routes, and what these say."""
+    """The expectations of each section for some routes, and the results of these."""
     expected: Lines = {}
     actual: Lines = {}
     for section in case.sections:
@@ -97,7 +110,7 @@ def by_routes(case: Case, is_taken: Callable[[str], bool]) -> tuple[Lines, Lines
 
 
 def is_to_come(case: Case) -> bool:
-    """Whether only the naive matcher has what a record is about."""
+    """Whether only the naive matcher has the feature of a record."""
     return any(case.file == each or case.file.startswith(f"{each}/") for each in TO_COME)
 
 
@@ -115,7 +128,7 @@ def is_run(case: Case) -> bool:
 
 
 def like(section: str, expected: Sequence[str], lines: list[str]) -> list[str]:
-    """What came out, without what the expectation leaves open."""
+    """The results, without parts that the expectation leaves open."""
     if section == "tree" and _flat(lines) == _flat(expected):
         return list(expected)  # the layout of an outline is free
     if section == "matches" and expected and not any(map(_says_when, expected)):
@@ -132,7 +145,7 @@ def _says_when(line: str) -> bool:
 
 
 def complete(case: Case) -> None:
-    """Write what the first route of each section gives into the file."""
+    """Write the results of the first route of each section into the file."""
     path = CASES / f"{case.file}.case"
     sections = {
         section.name: like(section.name, section.lines, first(section.name)(case))

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.digits import digits, grouped, number_of
+from sase.base.texts import digits, grouped, number_of
 
 
 @given(st.integers(0, 10**2000))

@@ -115,7 +115,7 @@ def test_exceptions_and_warnings() -> None:
 
 
 class Page(HTMLParser):
-    """Collects the elements and attributes of a page, and what its scripts are."""
+    """Collects the elements and attributes of a page, and its scripts."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

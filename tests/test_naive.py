@@ -205,7 +205,7 @@ STRATEGIES = [
     ("EVENT SEQ(A a, B b) WHERE partition_contiguity { [k] }", "a1:k=1 x2:k=2 b3:k=1", ["a1 b3"]),
     ("EVENT SEQ(A a, B b) WHERE partition_contiguity { [k] }", "a1:k=1 x2:k=1 b3:k=1", []),
     ("EVENT SEQ(A a, B b) WHERE partition_contiguity { [k] }", "a1:k=1 x2:k=- b3:k=1", ["a1 b3"]),
-    # conditions decide what a run waits for
+    # conditions decide which events a run waits for
     (
         "EVENT SEQ(A a, B b) WHERE skip_till_next_match { b.v > a.v }",
         "a1:v=2 b2:v=1 b3:v=3 b4:v=4",
@@ -400,7 +400,7 @@ def test_types_by_condition() -> None:
     options: Any = {"type": None, "types": types}
     assert [flat(m) for m in match(parse_query("EVENT ANY x"), rows, **options)] == [[0], [3], [4]]
     exits = match(parse_query("EVENT SEQ(Shelf, Exit) WITHIN 4 EVENTS"), rows, **options)
-    assert [flat(each) for each in exits] == [[0, 3]]  # what has no type keeps its position
+    assert [flat(each) for each in exits] == [[0, 3]]  # an event without a type keeps its position
     assert exits[0].names == ("Shelf_1", "Exit_2")
     assert match(parse_query("EVENT Odd"), rows, **options) == []  # the first condition wins
 

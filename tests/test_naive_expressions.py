@@ -61,7 +61,7 @@ VALUES: list[tuple[str, Row, object]] = [
     ("a * b", {"a": 3037000499, "b": 3037000499}, 3037000499**2),
     ("a - b", {"a": LEAST + 1, "b": 1}, LEAST),
     ("-a", {"a": GREATEST}, -GREATEST),
-    # what leaves int64 is NULL, step by step
+    # a value beyond int64 is NULL, step by step
     ("a + 1", {"a": GREATEST}, None),
     ("a - 1", {"a": LEAST}, None),
     ("a * 2", {"a": 2**62}, None),
@@ -104,7 +104,7 @@ VALUES: list[tuple[str, Row, object]] = [
     ("a - b", {"a": INF, "b": INF}, None),
     ("a * b", {"a": INF, "b": 0}, None),
     ("a + 1", {"a": NAN}, None),
-    # NULL goes through operators and functions
+    # NULL passes through operators and functions
     ("a + 1", {"a": None}, None),
     ("-a", {"a": None}, None),
     ("a + 1", {}, None),

@@ -1,4 +1,4 @@
-"""The naive matcher on imprecise time: worked confidences, and what it must equal."""
+"""The naive matcher on imprecise time: worked confidences, and equal results of other ways."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_bad_rows(bounds: tuple[Any, Any]) -> None:
         found("EVENT A a", [row])
 
 
-# ---------------------------------------------------------------- what it must equal
+# ---------------------------------------------------------------- equal results
 
 events = st.tuples(
     st.sampled_from("ABCN"), st.integers(0, 5), st.sampled_from([0, 1, 2, 3]), st.integers(0, 2)

@@ -1,4 +1,4 @@
-"""The naive matcher on sets and earliest_maximal: streams by hand, and what it must equal."""
+"""The naive matcher on sets and earliest_maximal: streams by hand, and equal results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def found(query: str, text: str, **options: Any) -> list[str]:
 
 
 SETS = [
-    # in any order, strictly after what comes before and strictly before what comes behind
+    # in any order, strictly after the part before and strictly before the part behind
     ("EVENT SET(A a, B b)", "b1 a2", ["a2 b1"]),
     ("EVENT SET(A a, B b)", "a1 b2 a3", ["a1 b2", "a3 b2"]),
     ("EVENT SEQ(A a, SET(B b, C c), D d)", "a1 c2 b3 d4", ["a1 b3 c2 d4"]),
@@ -73,7 +73,7 @@ SETS = [
     ("EVENT SET(A a, B b) WHERE [k]", "b1:k=1 a2:k=2 a3:k=1", ["a3 b1"]),
     ("EVENT SET(A a) WHERE [k]", "a1:k=-", ["a1"]),
     ("EVENT SET(A a, B? b) WHERE [k]", "a1:k=-", []),
-    # with equal events the one whose last event is of the variable written first
+    # with equal events the one that binds its last event to the variable written first
     ("EVENT SET(A a, A b) OR SEQ(A b, A a)", "a1 a2", ["a2 a1", "a1 a2"]),
     ("EVENT SET(A+ a[], A+ b[])", "a1 a2", ["a2 a1", "a1 a2"]),
     # in choices
@@ -92,13 +92,13 @@ STRATEGIES = [
     ("SEQ(SET(A a, B b), C c)", NEXT, "a1 a2 b3 c4 c5", ["a2 b3 c4", "a1 b3 c4"]),
     ("SEQ(SET(A a, B b), C c)", NEXT, "b1 a2 b3 a4 c5", ["a4 b3 c5", "a2 b3 c5", "a2 b1 c5"]),
     ("SEQ(SET(A+ a[], B b), C c)", NEXT, "b1 a2 c3 a4 c5", None),
-    # full: it waits for what comes next, and is inside until then
+    # full: it waits for the next component, and is inside until then
     ("SEQ(SET(A a, B? b), C c)", NEXT, "a1 c2 b3 c4", ["a1 - c2", "a1 b3 c4"]),
     ("SEQ(SET(A a, B{1} b[]), C c)", NEXT, "a1 b2 c3 c4", ["a1 b2 c3"]),
-    # a condition decides what can be bound
+    # a condition decides which events can be bound
     ("SET(A a, B b) ; a.v < b.v", NEXT, "a1:v=2 b2:v=1 b3:v=3", ["a1 b3"]),
     ("SET(A a, B b) ; a.v < b.v", NEXT, "b1:v=2 a2:v=3 a3:v=1", ["a3 b1"]),
-    # strict: a simultaneous event goes on as one of another member alone
+    # strict: a simultaneous event continues a run as one of another member alone
     ("SET(A a, B b)", STRICT, "a1 b1", ["a1 b1"]),
     ("SEQ(SET(A a, B b), C c)", STRICT, "b1 a2 c3 a4 b5 x6 c7", ["a2 b1 c3"]),
     ("SET(A+ a[], B b)", STRICT, "a1 a1' b2", ["a1' b2"]),
@@ -183,7 +183,7 @@ def test_the_paper_on_match_windows(case: Row) -> None:
     assert sorted(rows) == case["expected"]
 
 
-# ---------------------------------------------------------------- what it must equal
+# ---------------------------------------------------------------- equal results
 
 attributes = st.fixed_dictionaries(
     {"v": st.sampled_from([1, 2, 0, 3, None]), "k": st.sampled_from([1, 1, 1, 2, None])}
@@ -211,7 +211,7 @@ def written(pattern: str, strategy: str, conditions: list[str], window: str) -> 
     return f"EVENT {pattern} WHERE {where} {window}"
 
 
-# Of each: conditions that may be asked of it.
+# Of each: conditions that may be on it.
 PATTERNS = {
     "SET(A x, ANY y)": ["x.v < y.v", "x.v + y.v > 1", "[k]"],
     "SEQ(SET(A x, ANY+ y[]), ANY z)": ["x.v < y[i].v", "y[1].v < x.v", "y[i].v < y[i-1].v", "[k]"],
@@ -254,7 +254,7 @@ def test_a_set_is_its_orders_written_out(
     rows = [{**row, "ts": ts} for ts, row in enumerate(rows)]
     members, rest = pattern.removeprefix("SEQ(").removeprefix("SET(").split(")")[:2]
     orders = [f"SEQ({', '.join(each)}{rest})" for each in permutations(members.split(", "))]
-    # What is written first decides on the order, so the columns are those of the first order.
+    # The written order decides on the order, so the columns are those of the first order.
     one = match(parse_query(written(pattern, strategy, conditions, window)), rows)
     many = match(parse_query(written(" OR ".join(orders), strategy, conditions, window)), rows)
     assert one == many

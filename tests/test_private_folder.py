@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sase.private_folder import is_private, private_folder
+from sase.base.files import is_private, private_folder
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes of files are those of POSIX")
 

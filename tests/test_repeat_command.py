@@ -1,4 +1,4 @@
-"""A test that fails, or whose process dies, is told with the command that repeats it."""
+"""A test that fails, or has a dying process, is shown with the command that repeats it."""
 
 from __future__ import annotations
 

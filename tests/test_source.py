@@ -1,4 +1,4 @@
-"""Every character in an excerpt: the caret is under it, and what nobody would see has a picture."""
+"""Every character in an excerpt: the caret is under it, and an invisible one has a picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said where Spark cannot be tested."""
+"""The message if Spark cannot be tested."""
 
 from pathlib import Path
 

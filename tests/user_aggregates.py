@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import sase
-from sase.binding import aggregates as added
+from sase.binding.values import aggregates as added
 from tests.naive.aggregates import DEFINED, Defined
 
-# Those that were added once: what is added anew is compiled anew.
+# Those that were added once: an aggregate that is added anew is compiled anew.
 _MADE: dict[str, added.UserAggregate] = {}
 
 
@@ -33,7 +33,7 @@ def define(
 
 @contextmanager
 def added_here() -> Iterator[None]:
-    """Take away at the end what was added: messages name all aggregates that there are."""
+    """Take away the added ones at the end: messages name all aggregates that there are."""
     known = dict(added._DEFINED)
     try:
         yield
@@ -51,7 +51,7 @@ def without(name: str) -> Iterator[None]:
 
 
 def _at_most_three(state: float, value: float) -> float:
-    """What raises for some values."""
+    """Functions that raise for some values."""
     if value > 3.0:
         raise ValueError("too large")
     return state + value
@@ -59,7 +59,7 @@ def _at_most_three(state: float, value: float) -> float:
 
 def define_all() -> None:
     """Add those of the random examples: of every kind of state, and one that raises."""
-    # The order of the events matters, and what is left out changes everything after it.
+    # The order of the events matters, and a missing one changes everything after it.
     define("hashed", 7, lambda s, v: (s * 31 + v) % 1009, kinds=("integer", "integer"))
     define("decay", 0.0, lambda s, v: s * 0.5 + v, kinds=("float", "float"))
     define("is_odd", False, lambda s, v: s != (v % 2 == 1), kinds=("integer", "boolean"))

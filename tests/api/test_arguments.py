@@ -1,4 +1,4 @@
-"""What callers say beside a Schema, which says all of itself."""
+"""Arguments that callers give beside a Schema, which has all of its own."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def test_what_a_schema_says_may_be_said_again(run: Any, said: dict[str, Any]) ->
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ({"time": "at"}, "time='at' is not what the Schema says, which is time='when'"),
-        ({"type": None}, "type=None is not what the Schema says, which is type='kind'"),
-        ({"seq": "id"}, "seq='id' is not what the Schema says, which is seq=None"),
-        ({"time_unit": "s"}, "time_unit='s' is not what the Schema says"),
+        ({"time": "at"}, "time='at' differs from the Schema, which has time='when'"),
+        ({"type": None}, "type=None differs from the Schema, which has type='kind'"),
+        ({"seq": "id"}, "seq='id' differs from the Schema, which has seq=None"),
+        ({"time_unit": "s"}, "time_unit='s' differs from the Schema"),
         ({"types": {"A": "x > 1"}}, "types= says which events of a table are of which type"),
     ],
 )

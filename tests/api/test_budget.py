@@ -1,4 +1,4 @@
-"""More matches than are allowed: what is said before, and what is left when it stops."""
+"""More matches than are allowed: the warning before, and the state after the stop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rows(query: str) -> list[dict[str, int]]:
 
 
 def stopped(matches: sase.Matches) -> tuple[list[dict[str, Any]], str]:
-    """What a reader gives until it stops, and why it does."""
+    """The output of a reader until it stops, and the reason why it does."""
     reader, found = matches.to_reader(), list[dict[str, Any]]()
     with pytest.raises(BudgetError) as caught:
         while True:
@@ -71,7 +71,7 @@ def test_however_they_are_asked_for(asked: Any) -> None:
 
 
 def test_what_memory_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """16 bytes for each match, in half of what is there; a reader holds none."""
+    """16 bytes for each match, in half of the free memory; a reader holds none."""
     count = len(rows(PAIRS))
     monkeypatch.setattr(matches_module, "LEAST", 0)
     monkeypatch.setattr(matches_module, "available_memory", lambda: 320)
@@ -79,7 +79,7 @@ def test_what_memory_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
         len(sase.match(PAIRS, EVENTS))
     message = str(caught.value)
     assert message.startswith(
-        "there are more than 10 matches, which is what memory can hold; match 10 begins with"
+        "there are more than 10 matches, the most that memory can hold; match 10 begins with"
     )
     assert "read them one batch after the other with to_reader()" in message
     assert sase.match(PAIRS, EVENTS).to_reader().read_all().num_rows == count
@@ -90,7 +90,7 @@ def test_what_memory_can_hold_of_long_matches(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(matches_module, "LEAST", 0)
     monkeypatch.setattr(matches_module, "available_memory", lambda: 8_000_000)
     events = [{"ts": n, "type": "A"} for n in range(60)]
-    message = r'matches, which is what memory can hold.*output="compressed"'
+    message = r'matches, the most that memory can hold.*output="compressed"'
     with pytest.warns(BudgetWarning, match='output="compressed"'):
         matches = sase.match("EVENT A+ a[]", events)
         with pytest.raises(BudgetError, match=message) as caught:

@@ -1,4 +1,4 @@
-"""Times that come out thousands of years from now are told, with the unit that is likely meant."""
+"""Times thousands of years from now are reported, with the unit that is likely meant."""
 
 from __future__ import annotations
 

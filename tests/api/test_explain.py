@@ -48,7 +48,7 @@ def measured(explanation: Explanation, name: str) -> Measured:
     return known
 
 
-# ---------------------------------------------------------------- what is known
+# ---------------------------------------------------------------- known facts
 
 
 def test_with_events_there_are_estimates_and_reasons_and_nothing_runs() -> None:
@@ -106,6 +106,14 @@ def test_explain_plans_by_the_statistics_of_the_run(
     by_run, by_explain = by_the_run(query, given)
     assert by_run == by_explain
     assert (by_run is None) == (query == QUERY and not options)
+
+
+def test_rows_that_are_pushed_late_are_told() -> None:
+    rows = [{"ts": ts, "type": "A"} for ts in (1, 5, 2, 3, 6)]
+    found = sase.explain("EVENT SEQ(A a, A b)", rows, analyze=True, pushed=1)
+    assert found.results == 3
+    assert "of 5 rows 2 came late, behind rows of a later time, and are in no match" in found.notes
+    assert sase.explain("EVENT SEQ(A a, A b)", rows, analyze=True).results == 10
 
 
 def test_what_is_pushed_is_planned_without_statistics(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +229,7 @@ def test_the_scan_reads_every_row_and_admits_those_of_the_types(run: Explanation
 def test_what_is_not_read_is_counted_on_neither_side(
     kind: str, limit: int | None, tmp_path: Path
 ) -> None:
-    """Groups of rows of other types stay unread; what is held is read whole in spite of LIMIT."""
+    """Groups of rows of other types stay unread; held ones are read whole in spite of LIMIT."""
     sorted_by_type = EVENTS.sort_by("type").set_column(0, "ts", pa.array(range(ROWS)))
     pyarrow.parquet.write_table(sorted_by_type, tmp_path / "e.parquet", row_group_size=100)
     parts = {each: EVENTS.filter(pc.field("type") == each) for each in ("A", "B", "C")}
@@ -241,7 +249,7 @@ def test_estimates_come_near_on_even_events(run: Explanation) -> None:
 
 @pytest.mark.parametrize("query", [QUERY, "EVENT SEQ(A a, C c)"])
 def test_the_runtime_stack_is_estimated_as_it_is(query: str) -> None:
-    """It has a cell for each event, and what is walked back over are cells."""
+    """It has a cell for each event, and a walk back visits cells."""
     explanation = sase.explain(query, EVENTS, plan="basic", analyze=True)
     assert measured(explanation, "SequenceScan").rows_out == ROWS
     for name in ("SequenceScan", "SequenceConstruction"):
@@ -315,7 +323,7 @@ def test_a_recipe_of_ones_own(tmp_path: Path) -> None:
     assert [step.rewrite for step in explanation.steps] == ["use_active_instance_stacks"]
 
 
-# ---------------------------------------------------------------- what is wrong
+# ---------------------------------------------------------------- mistakes
 
 
 @pytest.mark.parametrize(

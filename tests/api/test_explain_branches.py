@@ -90,7 +90,7 @@ def test_a_report_has_the_operators_of_all_branches(threads: int) -> None:
     counted = dict(report.counters)
     found = [counted[f"Transformation of branch {number}"]["out"] for number in (1, 2, 3)]
     assert sum(found) == counted["Union"]["out"] == counted["Transformation"]["out"]
-    # Threads that take slices look at what is around them, too.
+    # Threads that take slices look at the events around them, too.
     assert sum(found) >= len(sase.match(QUERY, EVENTS))
 
 

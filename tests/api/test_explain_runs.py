@@ -1,4 +1,4 @@
-"""`sase.explain` of queries with Kleene closure and strategies: what their operators counted."""
+"""`sase.explain` of queries with Kleene closure and strategies: the counters of their operators."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_form_and_what_a_list_would_cost() -> None:
     found = sase.explain(SERIES, events, output="compressed")
     form = found.to_dict()["form"]
     assert form["output"] == "compressed"
-    assert form["counts_paths"]
+    assert form["ways"] == [{"method": "paths", "reasons": []}]
     assert form["list"]["matches"] == found.expected_results
     matches = sase.match(SERIES, events)
     bound = sum(len(match["a"]) + 1 for match in matches) / len(matches)
@@ -98,8 +98,10 @@ def test_why_matches_are_looked_at_one_by_one() -> None:
     for form in ("compressed", "count"):
         found = sase.explain(query, EVENTS, output=form).to_dict()["form"]
         assert found["output"] == form
-        assert not found["counts_paths"]
-        assert found["reasons"] == ["b.v > avg(a[].v) is no condition on neighbours"]
+        way, *more = found["ways"]
+        assert way["reasons"] == ["b.v > avg(a[].v) is no condition on neighbours"]
+        methods = [each["method"] for each in (way, *more)]
+        assert methods == (["few_listed", "histories"] if form == "count" else ["listed"])
         assert "one by one, since b.v > avg(a[].v)" in str(sase.explain(query, output=form))
     assert sase.explain(query, output="count").to_dict()["form"]["list"] is None
 

@@ -1,4 +1,4 @@
-"""What scripts say of their statements: plans, what happened in them, and why there is no match."""
+"""Explanations of statements of scripts: plans, figures of the run, and why there is no match."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ OF_ADMITTED = "fused scan of admitted events"
 
 
 def shared_paths(explained: sase.Explanation) -> dict[str, PhysicalPath]:
-    """What executes, or does not, what a shared reading deals out."""
+    """The paths that execute, or do not, the events that a shared reading passes on."""
     return {path.name: path for path in explained.physical if path.feed is Feed.SHARED}
 
 
@@ -88,7 +88,7 @@ def test_conditions_that_are_left_to_test_are_not_fused() -> None:
     conditions, told, twice = map(shared_paths, explained.values())
     assert conditions[OF_ADMITTED].declined == twice[OF_ADMITTED].declined == NOT_TOLD
     assert told[OF_ADMITTED].declined is None
-    # Who is given events of which more is asked scans them as by itself, if it may.
+    # A statement with more conditions on its events scans them as by itself, if it may.
     assert [*conditions, *told] == [OF_ADMITTED, OF_ADMITTED]
     assert twice["fused scan"].declined is None
     assert "shared reading by the fused scan of admitted events" in explained["query_2"].to_text()
@@ -103,7 +103,7 @@ def test_what_executed_a_shared_reading_is_counted() -> None:
         (path,) = shared_paths(each).values()
         assert (path.events, path.matches, path.declined) == (40, 20, None)
         assert (
-            "shared reading by the fused scan of admitted events, which took 40 and found 20"
+            "shared reading by the fused scan of admitted events, which took 40 events and found 20"
             in (" ".join(each.to_text().split()))
         )
     # Most events are given as they came, with those that its scan does not admit.
@@ -123,7 +123,10 @@ def test_who_took_over_in_a_shared_reading_is_told() -> None:
     assert (paths["fused lines"].events, paths["fused lines"].matches) == (600, use.matches)
     assert paths["shared lines"].refused == Need.NO_TIES.value
     said = " ".join(explained.to_text().split())
-    assert f"shared reading by the fused lines, which took 600 and found {use.matches:,}" in said
+    assert (
+        f"shared reading by the fused lines, which took 600 events and found {use.matches:,}"
+        in said
+    )
     # By itself, with ANALYZE, it is counted run by run.
     assert f"declined shared lines of loaded events: {COUNTED}" in said
 
@@ -161,7 +164,7 @@ def test_why_is_told_of_one_statement() -> None:
     script, streams = sase.Script(TEXT), {"raw": RAW}
     pairs = len(script.run(streams=streams)["pairs"])
     why = script.why("query_4", streams=streams)
-    assert f"none of the {pairs} Pair x passes x.v > 7: v goes from 0 to 1" in why.words
+    assert f"none of the {pairs} Pair x passes x.v > 7: v ranges from 0 to 1" in why.words
     mixed = script.why("query_2", streams=streams)
     assert mixed.rows == pairs + len(RAW)
     with pytest.raises(sase.PlanError, match="did you mean `pairs`"):
@@ -278,17 +281,17 @@ def test_the_conditions_that_are_evaluated_once_are_told() -> None:
         " EVENT A a WHERE a.ts = 4; EVENT A a WHERE a.ts = 4"
     )
     script = sase.Script(text, rows)
-    lines = [line for line in str(script.explain()).splitlines() if "asked by" in line]
+    lines = [line for line in str(script.explain()).splitlines() if "tested by" in line]
     assert lines == [
-        "  A e: e.s LIKE 'x%', asked by 3, evaluated at most once",
-        "  B e: e.s != 'z', asked by 2, evaluated at most once",
-        "  A e: e.big + e.big > 0, asked by 2, evaluated at most once",
+        "  A e: e.s LIKE 'x%', tested by 3, evaluated at most once",
+        "  B e: e.s != 'z', tested by 2, evaluated at most once",
+        "  A e: e.big + e.big > 0, tested by 2, evaluated at most once",
     ]
     ran = script.explain(rows, analyze=True)
-    assert [line for line in str(ran).splitlines() if "asked by" in line] == [
-        "  A e: e.s LIKE 'x%', asked by 3, evaluated once, of 30 events",
-        "  B e: e.s != 'z', asked by 2, evaluated once, of 30 events",
-        "  A e: e.big + e.big > 0, asked by 2, evaluated by each",
+    assert [line for line in str(ran).splitlines() if "tested by" in line] == [
+        "  A e: e.s LIKE 'x%', tested by 3, evaluated once, of 30 events",
+        "  B e: e.s != 'z', tested by 2, evaluated once, of 30 events",
+        "  A e: e.big + e.big > 0, tested by 2, evaluated by each",
     ]
     (shared,) = ran.to_dict()["shared"]
     first, *_, last = shared["conditions"]

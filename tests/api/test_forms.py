@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import sase
-from sase.api import set_results
+from sase.engine.pipeline import batch
 from sase.engine.report import Report
 from sase.engine.set_results import MatchCount
 from sase.engine.set_results.collapsed_table import count_column
 from sase.errors import BudgetError, BudgetWarning, PlanError
+from sase.planning import counting
 
 # Any of these can be in a match of a series, or not.
 MANY = [{"ts": n, "type": "A", "v": n, "f": n / 4, "s": f"x{n % 3}"} for n in range(60)]
@@ -205,12 +208,58 @@ def test_what_a_key_keeps_few_is_counted_one_by_one(
     few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unless it is more than is counted sooner so: then as paths."""
-    monkeypatch.setattr(set_results, "FEW", few)
+    monkeypatch.setattr(counting, "FEW", few)
     query = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9"
     count = sase.match(query, FEW, output="count")
     assert count == len(listed(query)) > 2
     assert count.is_counted == (few < count)
     assert bool(count.report.notes) == (few >= count)
+
+
+@pytest.mark.parametrize("rare", [1, 2, 1 << 7])
+def test_what_may_be_very_many_is_first_looked_at_for_a_few(
+    rare: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One in some events; if there are more matches, all are counted as paths."""
+    monkeypatch.setattr(counting, "RARE", rare)
+    few = len(FEW) // rare
+    for query in (RISING, "EVENT SEQ(A a, B b, C? c) WITHIN 9"):
+        count = sase.match(query, FEW, output="count")
+        assert count == len(listed(query)) > 2
+        assert count.is_counted == (few < count)
+        ways = sase.explain(query, FEW, output="count").to_dict()["form"]["ways"]
+        assert [way["method"] for way in ways] == ["few_listed"] * (few > 0) + [ways[-1]["method"]]
+    told = str(sase.explain(RISING, FEW.schema, output="count"))
+    assert "for few; where they are more than 16,384," in " ".join(told.split())
+
+
+@pytest.mark.parametrize("query", ["EVENT SEQ(A a, B b) WHERE [id] WITHIN 9", RISING])
+def test_what_is_in_files_that_are_too_large_is_counted_one_by_one(
+    query: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "events.parquet"
+    pq.write_table(FEW, path)
+    monkeypatch.setattr("sase.engine.pipeline.batch.MOST_HELD", -1)
+    count = sase.match(query, path, output="count")
+    assert count == len(listed(query)) and not count.is_counted
+    (way,) = sase.explain(query, path, output="count").to_dict()["form"]["ways"]
+    assert way == {"method": "listed", "reasons": ["the events are too many to be held"]}
+    assert f"since {way['reasons'][0]}" in " ".join(count.report.notes)
+
+
+def test_files_are_held_within_the_memory_that_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, limits, read = tmp_path / "events.parquet", list[int](), batch.read
+    pq.write_table(FEW, path)
+
+    def noted(plan: Any, events: Any, most: int, guard: Any) -> Any:
+        limits.append(most)
+        return read(plan, events, most, guard)
+
+    monkeypatch.setattr(batch, "read", noted)
+    sase.match(RISING, path, output="count", max_memory="200MB")
+    assert limits == [50_000_000]
 
 
 def test_too_many_to_be_looked_at() -> None:

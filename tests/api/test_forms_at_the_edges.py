@@ -1,4 +1,4 @@
-"""Sets and counts of matches: NaN, LIMIT, and bounds beyond what there is."""
+"""Sets and counts of matches: NaN, LIMIT, and bounds beyond the number of matches."""
 
 from __future__ import annotations
 

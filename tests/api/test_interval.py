@@ -1,4 +1,4 @@
-"""`sase.interval`: the times that events may be at, from what is known of their sources."""
+"""`sase.interval`: the times that events may be at, from the known facts of their sources."""
 
 from __future__ import annotations
 

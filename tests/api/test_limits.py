@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import re
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,74 +16,45 @@ import pyarrow.parquet
 import pytest
 
 import sase
-from sase.api.limits import limits_of
+from sase.api.checks import limits_of
 from sase.engine.pipeline.batch import SORTED
 from sase.engine.pipeline.limits import CALL, Limits, RunGuard
 from sase.engine.pipeline.matcher import Matcher
 from sase.errors import MemoryLimitError, PlanError, SaseError, TimeLimitError
-
-SEQUENCES = (
-    "ais", "ais_windows", "basic", "composite_key", "dynamic_filtering", "multi_pais", "pais",
-    "negation_by_time", "negation_in_construction", "optimized", "predicates_in_construction",
-    "unfused",
-)  # fmt: skip
-RUNS = (
-    "backtrack", "backtrack_reread", "nfab", "nfab_merged", "nfab_versioned", "postponed",
-    "postponed_filters",
-)  # fmt: skip
-# Of a thousand million ways in which events may come together none is a match.
-NEVER = "EVENT SEQ(A a, B b, C c) WHERE a.v + b.v + c.v < 0 WITHIN 1000000"
-NEVER_IN_SERIES = NEVER.replace("C c)", "C+ c[])").replace("c.v", "c[i].v")
-
-
-def stream(*parts: tuple[str, int]) -> pa.Table:
-    """Events of types one after the other, each counted by `v`."""
-    names = [name for name, count in parts for _ in range(count)]
-    values = [number for _, count in parts for number in range(count)]
-    return pa.table({"ts": range(len(names)), "type": names, "v": values})
-
-
-def ended(script: str, *arguments: object, env: dict[str, str] | None = None) -> str:
-    """What a script prints, in a process of its own that may hang."""
-    command = [sys.executable, "-c", script, *map(str, arguments)]
-    how: Any = {"capture_output": True, "text": True, "timeout": 300, "check": True, "env": env}
-    return str(subprocess.run(command, **how).stdout)
-
+from tests.api.endless import NEVER, RARE, RUNS, SEQUENCES, stream
+from tests.faults.processes import Programs
 
 OFTEN = ("optimized", "nfab")
 SELDOM = tuple(recipe for recipe in (*SEQUENCES, *RUNS) if recipe not in OFTEN)
 
 
-@cache
-def without_a_match(recipes: tuple[str, ...]) -> dict[str, str]:
-    """What is told of runs that find nothing, by recipe, in one process, which starts once."""
+def without_a_match(recipe: str, forked: Programs) -> str:
+    """The report of a run that finds nothing."""
     script = """
-import json, sys
+import sys
 import sase
-from tests.api.test_limits import NEVER, NEVER_IN_SERIES, SEQUENCES, stream
-events, told = stream(("A", 1000), ("B", 1000), ("C", 20000)), {}
-for recipe in sys.argv[1:]:
-    query = NEVER if recipe in SEQUENCES else NEVER_IN_SERIES
-    try:
-        found = sase.match(query, events, plan=recipe, timeout="600 ms", threads=1)
-        told[recipe] = f"{len(found)} matches"
-    except sase.TimeLimitError as problem:
-        told[recipe] = str(problem)
-print(json.dumps(told))
+from tests.api.endless import NEVER, NEVER_IN_SERIES, SEQUENCES, stream
+events, recipe = stream(("A", 1000), ("B", 1000), ("C", 20000)), sys.argv[1]
+query = NEVER if recipe in SEQUENCES else NEVER_IN_SERIES
+try:
+    print(len(sase.match(query, events, plan=recipe, timeout="600 ms", threads=1)))
+except sase.TimeLimitError as problem:
+    print(problem)
 """
-    told: dict[str, str] = json.loads(ended(script, *recipes))
-    return told
+    return forked.printed(script, recipe)
 
 
 @pytest.mark.parametrize("recipe", OFTEN)
-def test_a_run_that_finds_nothing_ends_in_time(recipe: str) -> None:
-    assert "the run takes longer than its timeout of 0.6 s" in without_a_match(OFTEN)[recipe]
+def test_a_run_that_finds_nothing_ends_in_time(recipe: str, forked: Programs) -> None:
+    said = without_a_match(recipe, forked)
+    assert "the run takes longer than its timeout of 0.6 s" in said
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("recipe", SELDOM)
-def test_by_other_recipes_it_ends_in_time_as_well(recipe: str) -> None:
-    assert "the run takes longer than its timeout of 0.6 s" in without_a_match(SELDOM)[recipe]
+def test_by_other_recipes_it_ends_in_time_as_well(recipe: str, forked: Programs) -> None:
+    said = without_a_match(recipe, forked)
+    assert "the run takes longer than its timeout of 0.6 s" in said
 
 
 @pytest.mark.parametrize("recipe", [*SEQUENCES, *RUNS])
@@ -103,11 +72,11 @@ def test_walks_that_pause_find_what_others_find(recipe: str) -> None:
     assert {(each["a"], each["b"], each["c"]) for each in found} == right
 
 
-def test_threads_that_find_nothing_end_in_time() -> None:
+def test_threads_that_find_nothing_end_in_time(forked: Programs) -> None:
     script = """
 import pyarrow as pa
 import sase
-from tests.api.test_limits import stream
+from tests.api.endless import stream
 parts = [stream(("A", 700), ("B", 700), ("C", 700)) for _ in range(6)]
 events = pa.concat_tables(parts)
 events = events.set_column(0, "ts", pa.array(range(len(events))))
@@ -117,16 +86,16 @@ try:
 except sase.TimeLimitError as problem:
     print(problem)
 """
-    assert "its timeout of 0.5 s" in ended(script)
+    assert "its timeout of 0.5 s" in forked.printed(script)
 
 
 @pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.heavy)])
 def test_kernels_are_compiled_within_the_limit(threads: int, tmp_path: Path) -> None:
-    """It is asked between the steps of compiling; what is ready is kept for the next try."""
+    """The limit is checked between the steps of compiling; finished kernels are kept."""
     script = f"""
 import sase
-from sase.heed import READING
-from tests.api.test_limits import stream
+from sase.base.limits import READING
+from tests.api.endless import stream
 events = stream(*[("A", 700), ("B", 700), ("C", 700)] * 6)
 query = "EVENT SEQ(A a, B+ b[], C c) WHERE a.v + b[i].v + c.v < 0 WITHIN 10"
 told = READING
@@ -140,13 +109,17 @@ print(told)
 """
     folder = tmp_path / "kernels"
     nowhere = os.environ | {"NUMBA_CACHE_DIR": str(folder), "SASE_COMPILE_KERNELS": "1"}
-    assert "its timeout of 1 s, while kernels are compiled, once per" in ended(script, env=nowhere)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True, text=True, timeout=300, check=True, env=nowhere,
+    )  # fmt: skip
+    assert "its timeout of 1 s, while kernels are compiled, once per" in done.stdout
 
 
-def test_a_run_ends_within_memory() -> None:
+def test_a_run_ends_within_memory(forked: Programs) -> None:
     script = """
 import sase
-from tests.api.test_limits import stream
+from tests.api.endless import stream
 events = stream(("A", 4000), ("B", 4000), ("C", 10))
 query = "EVENT SEQ(A a, B b, C+ c[]) WITHIN 1000000"
 try:
@@ -154,14 +127,15 @@ try:
 except sase.MemoryLimitError as problem:
     print(problem)
 """
-    assert "the run needs more than its max_memory of 100,000,000 bytes" in ended(script)
+    assert "the run needs more than its max_memory of 100,000,000 bytes" in forked.printed(script)
 
 
-# How a process of its own grows; arguments are a query, a recipe, and what reads the matches.
+# The growth of a process of its own; arguments are a query, a recipe, and the reader of the
+# matches.
 PEAK = """
 import resource, sys
 import sase
-from tests.api.test_limits import stream
+from tests.api.endless import stream
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 query, recipe, how = sys.argv[1:]
@@ -178,18 +152,20 @@ print(peak() - before)
 
 
 @pytest.mark.parametrize("how", ["to_arrow", "to_pylist", "to_pandas"])
-def test_results_are_made_within_memory(how: str) -> None:
+def test_results_are_made_within_memory(how: str, forked: Programs) -> None:
     """Matches of 32 MB, results of 300 or more."""
-    told, grown = ended(PEAK, "EVENT SEQ(A a, B b) WITHIN 1000000", "optimized", how).splitlines()
+    told, grown = forked.printed(
+        PEAK, "EVENT SEQ(A a, B b) WITHIN 1000000", "optimized", how
+    ).splitlines()
     assert "the run needs more than its max_memory of 120,000,000 bytes, with 4,000 rows" in told
     assert "read the matches with to_reader(), which holds none" in told
     assert int(grown) < 160_000_000
 
 
 @pytest.mark.parametrize("recipe", ["tree_left_deep", "tree_right_deep"])
-def test_trees_join_within_memory(recipe: str) -> None:
+def test_trees_join_within_memory(recipe: str, forked: Programs) -> None:
     query = "EVENT SEQ(A a, B b, C c) WHERE a.v + b.v + c.v < 0 WITHIN 1000000"
-    told, grown = ended(PEAK, query, recipe, "to_arrow").splitlines()
+    told, grown = forked.printed(PEAK, query, recipe, "to_arrow").splitlines()
     assert "the run needs more than its max_memory of 120,000,000 bytes" in told
     assert int(grown) < 140_000_000
 
@@ -224,12 +200,12 @@ def test_results_in_pieces_are_those_made_at_once(monkeypatch: pytest.MonkeyPatc
         assert found[2:5] == right[2:5]
 
 
-RARE = "EVENT SEQ(A a, B b) WHERE [id] AND a.v = b.v WITHIN 1000"
-# A run in a process of its own, which grows by what is loaded, too; arguments: a file and a limit.
+# A run in a process of its own, which grows by the loaded modules, too; arguments: a file and a
+# limit.
 RUN_OF_A_FILE = """
 import sys
 import sase
-from tests.api.test_limits import RARE
+from tests.api.endless import RARE
 plan = sase.compile(RARE, sys.argv[1])
 try:
     matches = plan.run(sys.argv[1], max_memory=int(sys.argv[2]))
@@ -241,20 +217,22 @@ except sase.MemoryLimitError as problem:
 
 @pytest.mark.heavy
 @pytest.mark.slow
-def test_a_sort_on_disk_runs_within_memory_or_names_how_much_it_takes(tmp_path: Path) -> None:
+def test_a_sort_on_disk_runs_within_memory_or_names_how_much_it_takes(
+    tmp_path: Path, forked: Programs
+) -> None:
     """Of a file in one row group, which is not read at once."""
     rows, random, path = 3_000_000, np.random.default_rng(34), tmp_path / "events.parquet"
     types = pa.DictionaryArray.from_arrays(random.integers(0, 3, rows, np.int32), ["A", "B", "C"])
     ids, values = random.integers(0, 1000, rows), random.integers(0, 100, rows)
     table = pa.table({"ts": random.permutation(rows), "type": types, "id": ids, "v": values})
     pyarrow.parquet.write_table(table, path, row_group_size=rows)
-    refused = ended(RUN_OF_A_FILE, path, 60_000_000)
+    refused = forked.printed(RUN_OF_A_FILE, path, 60_000_000)
     found = re.search(r"to sort them on disk takes about ([0-9,]+) bytes", refused)
     assert found is not None, refused
     least = int(found[1].replace(",", ""))
     assert least < 250_000_000
     right = len(sase.match(RARE, table))
-    assert ended(RUN_OF_A_FILE, path, least) == f"{right} ('{SORTED}',)\n"
+    assert forked.printed(RUN_OF_A_FILE, path, least) == f"{right} ('{SORTED}',)\n"
 
 
 def test_what_ends_in_time_is_as_without_limits() -> None:
@@ -269,7 +247,7 @@ def test_what_ends_in_time_is_as_without_limits() -> None:
 
 
 def test_time_counts_while_the_run_works_alone() -> None:
-    """Not while its caller looks at what was found; what is found before the end is given."""
+    """The limit does not count while the caller looks at matches; earlier ones are given."""
     now, events = [0], stream(*[("A", 1), ("B", 1)] * 200)
     plan = sase.compile("EVENT SEQ(A a, B b) WITHIN 500", events.schema)
 
@@ -300,10 +278,10 @@ def test_a_guard_counts_the_bytes_that_are_about_to_be_taken() -> None:
 # ---------------------------------------------------------------- calls to a matcher
 
 
-def test_a_push_ends_in_time_and_nothing_goes_on_from_its_half() -> None:
+def test_a_push_ends_in_time_and_nothing_goes_on_from_its_half(forked: Programs) -> None:
     script = """
 import sase
-from tests.api.test_limits import NEVER, stream
+from tests.api.endless import NEVER, stream
 events = stream(("A", 1000), ("B", 1000), ("C", 20000))
 matcher = sase.compile(NEVER, events.schema).open(timeout="500 ms")
 for call in (lambda: matcher.push(events), matcher.finish, matcher.snapshot):
@@ -312,7 +290,7 @@ for call in (lambda: matcher.push(events), matcher.finish, matcher.snapshot):
     except sase.SaseError as problem:
         print(type(problem).__name__, problem)
 """
-    first, *others = ended(script).splitlines()
+    first, *others = forked.printed(script).splitlines()
     assert "TimeLimitError the call to this matcher takes longer than its timeout of 0.5" in first
     assert ["ended by a TimeLimitError in the midst of a call" in each for each in others] == [
         True
@@ -320,7 +298,7 @@ for call in (lambda: matcher.push(events), matcher.finish, matcher.snapshot):
 
 
 def slow(guard: RunGuard, now: list[int], seconds: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each block of what a guard looks after take some seconds."""
+    """Let each block under a guard take some seconds."""
 
     def note(rows: int) -> None:
         now[0] += seconds * 10**9
@@ -342,7 +320,7 @@ def test_each_call_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_call_is_refused_where_too_much_is_held_already(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before anything of it is done, so that the matcher can be saved, and goes on elsewhere."""
+    """Before any part of it is done, so that the matcher can be saved, and continues elsewhere."""
     events, held = stream(("A", 1), ("B", 1)), [10**9]
     plan = sase.compile("EVENT SEQ(A a, B b) WITHIN 9", events.schema)
     monkeypatch.setattr("sase.engine.pipeline.limits.resident_memory", lambda: held[0])
@@ -378,17 +356,17 @@ def test_a_matcher_that_was_interrupted_goes_no_further() -> None:
 
 
 @pytest.mark.parametrize("way", ["", pytest.param(", pushed=5000", marks=pytest.mark.heavy)])
-def test_an_analysis_ends_in_time(way: str) -> None:
+def test_an_analysis_ends_in_time(way: str, forked: Programs) -> None:
     script = f"""
 import sase
-from tests.api.test_limits import NEVER, stream
+from tests.api.endless import NEVER, stream
 events = stream(("A", 1000), ("B", 1000), ("C", 20000))
 try:
     print(sase.explain(NEVER, events, analyze=True, timeout=1{way}))
 except sase.TimeLimitError as problem:
     print(problem)
 """
-    assert "the run takes longer than its timeout of 1 s" in ended(script)
+    assert "the run takes longer than its timeout of 1 s" in forked.printed(script)
 
 
 def test_an_explanation_that_runs_nothing_has_no_limits() -> None:
@@ -396,17 +374,17 @@ def test_an_explanation_that_runs_nothing_has_no_limits() -> None:
         sase.explain("EVENT A a", stream(("A", 1)), timeout=5)
 
 
-def test_why_ends_in_time() -> None:
+def test_why_ends_in_time(forked: Programs) -> None:
     script = """
 import sase
-from tests.api.test_limits import NEVER, stream
+from tests.api.endless import NEVER, stream
 events = stream(("A", 1000), ("B", 1000), ("C", 20000))
 try:
     print(sase.why(NEVER, events, seconds=100, most=10**15, timeout=1))
 except sase.TimeLimitError as problem:
     print(problem)
 """
-    assert "the explanation takes longer than its timeout of 1 s" in ended(script)
+    assert "the explanation takes longer than its timeout of 1 s" in forked.printed(script)
 
 
 @pytest.mark.parametrize("query", ["EVENT SEQ(A a, B b) WITHIN 9", "EVENT SEQ(A+ a[], B b)"])
@@ -423,17 +401,17 @@ def test_why_ends_within_memory(query: str, monkeypatch: pytest.MonkeyPatch) -> 
         sase.why(query, events, max_memory="5 MB")
 
 
-def test_a_comparison_says_which_strategies_are_ended() -> None:
+def test_a_comparison_says_which_strategies_are_ended(forked: Programs) -> None:
     script = """
 import sase
-from tests.api.test_limits import NEVER, stream
+from tests.api.endless import NEVER, stream
 events = stream(("A", 1000), ("B", 1000), ("C", 20000))
 found = sase.compare(NEVER, events, timeout=3)
 for each in found.measured:
     print(each.strategy, each.ended, each.found)
 print(*found.notes, sep="\\n")
 """
-    lines = ended(script).splitlines()
+    lines = forked.printed(script).splitlines()
     assert "strict_contiguity None 0" in lines
     assert "skip_till_any_match time at least 0" in lines
     assert any(
@@ -442,7 +420,7 @@ print(*found.notes, sep="\\n")
     )
 
 
-# ---------------------------------------------------------------- what is given
+# ---------------------------------------------------------------- arguments
 
 
 @pytest.mark.parametrize(
@@ -469,17 +447,15 @@ def test_what_is_no_amount(wrong: object) -> None:
         limits_of(None, wrong)
 
 
-def test_the_command_ends_in_time_and_leaves_no_file(tmp_path: Path) -> None:
-    import pyarrow.parquet as pq
-
-    pq.write_table(stream(("A", 1000), ("B", 1000), ("C", 20000)), tmp_path / "e.parquet")
+def test_the_command_ends_in_time_and_leaves_no_file(tmp_path: Path, forked: Programs) -> None:
+    pyarrow.parquet.write_table(
+        stream(("A", 1000), ("B", 1000), ("C", 20000)), tmp_path / "e.parquet"
+    )
     out = tmp_path / "found.parquet"
-    command = [sys.executable, "-m", "sase", "run", "-q", NEVER, "--events"]
-    command += [str(tmp_path / "e.parquet"), "-o", str(out), "--timeout", "1s"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 1, done.stderr
-    assert "longer than its timeout of 1 s" in done.stderr
+    command = ["run", "-q", NEVER, "--events", tmp_path / "e.parquet", "-o", out, "--timeout"]
+    done = forked.run(*command, "1s")
+    assert done.status == 1, done.err
+    assert "longer than its timeout of 1 s" in done.err
     assert not out.exists()
-    wrong = [*command[:-1], "soon"]
-    done = subprocess.run(wrong, capture_output=True, text=True, timeout=300, check=False)
-    assert (done.returncode, "timeout='soon': give" in done.stderr) == (2, True)
+    done = forked.run(*command, "soon")
+    assert (done.status, "timeout='soon': give" in done.err) == (2, True)

@@ -1,4 +1,4 @@
-"""What the package gives can be pickled and copied, or says what to do instead."""
+"""Objects of the package can be pickled and copied, or name another way."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_matches_of_pushes_and_their_reports(again: Callable[[Any], Any]) -> Non
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_plans(again: Callable[[Any], Any], query: str) -> None:
-    """Also those that ran, with what was made of them."""
+    """Also those that ran, with their results."""
     plan = sase.compile(QUERIES[query], EVENTS, params={"unused": 1})
     rows = plan.run(EVENTS).rows
     copied = again(plan)

@@ -1,4 +1,4 @@
-"""What plans and matchers look like to who works with them."""
+"""The text of plans and matchers for a user."""
 
 from __future__ import annotations
 

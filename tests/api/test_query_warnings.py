@@ -1,4 +1,4 @@
-"""What a query is warned of is told by everything that runs it, once."""
+"""A warning of a query is reported by everything that runs it, once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS: list[dict[str, Any]] = [{"ts": n, "type": "AB"[n % 2], "v": n} for n in ra
 
 
 def told(texts: object) -> int:
-    """How often it is told in texts."""
+    """The number of times that it is in texts."""
     return str(texts).count(TOLD)
 
 

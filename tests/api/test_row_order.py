@@ -17,7 +17,7 @@ import pytest
 import sase
 from sase.engine.pipeline import batch as running
 
-# Pairs of one time, in which the alarm precedes what clears it, or follows it.
+# Pairs of one time, in which the alarm comes before the event that clears it, or after it.
 ALARMS = "EVENT SEQ(DOWN d, !(UP u)) WHERE [id] WITHIN 5"
 ROWS: list[dict[str, Any]] = [
     {"ts": 10 * n, "type": kind, "id": n}
@@ -96,7 +96,7 @@ def test_pushes_and_snapshots(size: int, lateness: int | None) -> None:
 
 
 def test_rows_that_wait_keep_their_order() -> None:
-    """A row that is late by less than what is allowed comes behind those of its time."""
+    """A row that is late by less than the lateness comes behind those of its time."""
     plan = sase.compile(ALARMS, pa.Table.from_pylist(ROWS), lateness=25, **BY_ROW)
     matcher = plan.open()
     rows = [("DOWN", 0), ("DOWN", 20), ("UP", 0), ("DOWN", 0), ("DOWN", 40)]
@@ -128,7 +128,7 @@ def test_a_column_of_that_name_is_an_attribute() -> None:
     assert ids(one) == [1]
 
 
-# ---------------------------------------------------------------- what is said of ties
+# ---------------------------------------------------------------- notes on ties
 
 
 def test_a_run_says_that_events_share_their_time() -> None:

@@ -1,4 +1,4 @@
-"""Matchers of scripts: late and bad rows, reports, snapshots, and what ends them."""
+"""Matchers of scripts: late and bad rows, reports, snapshots, and ends."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_statements_are_added_to_a_matcher_and_removed() -> None:
     parts += [matcher.push("raw", streams["raw"][8:]), matcher.finish()]
     found = shown(*parts)
     whole = shown(script.run(streams=streams))
-    # What was there before has lost nothing; what came later knows what came since.
+    # Statements from before have lost nothing; later ones know the events that came since.
     assert {name: found[name] for name in ("pairs", "query_3")} == {
         name: whole[name] for name in ("pairs", "query_3")
     }

@@ -1,4 +1,4 @@
-"""Scripts: statements that read what others find, run over events and pushed to."""
+"""Scripts: statements that read the matches of others, run over events and pushed to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 
 import sase
 from sase.api.compiled_query import CompiledQuery
-from sase.binding.script import StatementGraph
+from sase.api.execution import LEAST_SAMPLE
+from sase.binding.script.script import StatementGraph
 from sase.planning.statistics import Statistics
 
 Rows = list[dict[str, Any]]
@@ -30,7 +31,7 @@ def rows(found: dict[str, sase.Matches]) -> dict[str, list[list[int]]]:
 
 
 def pushed(script: sase.Script, *batches: Rows) -> dict[str, list[list[int]]]:
-    """The rows of all matches of a script to whose only input batches are pushed."""
+    """The rows of all matches of a script with one input, to which batches are pushed."""
     matcher, found = script.open(), dict[str, list[list[int]]]()
     parts = [*(matcher.push(None, batch) for batch in batches), matcher.finish()]
     for name, each in [item for part in parts for item in rows(part).items()]:
@@ -133,7 +134,7 @@ def test_a_statement_alone_over_one_input_is_matched_as_a_query(
 
 
 def test_a_statement_is_planned_as_explain_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By no statistics but those that are given, where a query measures some."""
+    """A lone one by statistics, as a query is; one of several by none but those of EXPLAIN."""
     measured = list[int]()
     of_query = CompiledQuery.measured
 
@@ -144,16 +145,24 @@ def test_a_statement_is_planned_as_explain_says(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(CompiledQuery, "measured", counted)
     many = [{"type": "AB"[ts % 2], "ts": ts} for ts in range(2_000)]
     query = "EVENT SEQ(A a, B b) WITHIN 2"
-    for text, streams, expected in (
-        (query, None, 1),
-        (query, {"p": many}, 0),
-        (f"FROM p {query}", {"p": many}, 0),
-        (f"CREATE STREAM s AS {query}", None, 0),
+    for text, streams in (
+        (query, None),
+        (query, {"p": many}),
+        (f"FROM p {query}", {"p": many}),
+        (f"CREATE STREAM s AS {query}", None),
     ):
         measured.clear()
-        given = {"events": many} if streams is None else {"streams": streams}
+        given: Any = {"events": many} if streams is None else {"streams": streams}
         assert len(sase.match(text, **given)) == 1_000
-        assert len(measured) == expected
+        (found,) = sase.Script(text).run(**given).values()
+        assert len(found) == 1_000
+        explained = sase.explain(text, **given)
+        assert measured == [LEAST_SAMPLE] * 3
+        (statement,) = sase.Script(text).explain(**given).values()
+        assert str(statement).splitlines()[1:] == str(explained).splitlines()[1:]
+    measured.clear()
+    assert len(sase.Script(f"{query}; EVENT A a").run(many)["query_1"]) == 1_000
+    assert not measured
 
 
 @pytest.mark.parametrize(
@@ -162,7 +171,6 @@ def test_a_statement_is_planned_as_explain_says(monkeypatch: pytest.MonkeyPatch)
         ("EVENT A a; EVENT B b", {}, "several results, query_1, query_2"),
         ("FROM p EVENT A a", {}, "the events have no name"),
         ("EVENT A a; EVENT B b", {"output": "count"}, "is of one query"),
-        ("EVENT A a; EVENT B b", {"threads": 2}, "threads= is of one query"),
         ("CREATE STREAM s AS EVENT A a; FROM s EVENT s x", {"max_matches": 1}, "max_matches"),
         ("CREATE STREAM s AS EVENT A a; FROM s EVENT s x", {"timeout": 1e-9}, "timeout"),
     ],

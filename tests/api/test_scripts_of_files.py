@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sase
-from sase.engine.scripts.input_rows import InputRows
+from sase.engine.scripts.rows import InputRows
 
 TEXT = """CREATE STREAM pairs AS FROM logins EVENT SEQ(A a, B b) WHERE [user] WITHIN 8
             RETURN Pair(a.user AS user, b.n AS n);

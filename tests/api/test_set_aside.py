@@ -1,4 +1,4 @@
-"""Statements that name what the events lack are set aside by name, and the others run."""
+"""Statements that name types that the events lack are set aside by name; others run."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_a_strict_script_is_refused() -> None:
         "EVENT SEQ(A a, B b) WHERE a.k = c.k",  # of any events
         "EVENT SEQ(A a, B b) WHERE a.user = c.k",
         "EVENT SEQ(A a, B b) WHERE a.k = :k",
-        "EVENT SEQ(A a, B b) WITHIN 5 minutes",  # an argument says what times count
+        "EVENT SEQ(A a, B b) WITHIN 5 minutes",  # an argument gives the unit of times
     ],
 )
 def test_what_is_wrong_of_any_events_is_refused(wrong: str) -> None:

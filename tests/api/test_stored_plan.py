@@ -1,4 +1,4 @@
-"""A stored plan is what its query comes to, or is refused with the place that is not."""
+"""A stored plan is the plan of its query, or is refused with the place of the difference."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import sase
-from sase.planning.nodes import reading
+from sase.planning.plan.nodes import reading
 from sase.planning.serialisation import fingerprint
 from tests.engine.operators.plans import BY_RECIPE, QUERIES, plan_of, stream
 from tests.planning.plans import known

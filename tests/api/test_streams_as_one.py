@@ -20,7 +20,7 @@ def events(text: str) -> Rows:
 
 
 def places(script: str, **streams: object) -> dict[str, list[list[int]]]:
-    """The places of the events of each match in what its statement reads."""
+    """The places of the events of each match in the streams that its statement reads."""
     found = sase.Script(script).run(streams=streams)
     return {
         name: [list(each.values()) for each in matches.rows.to_pylist()]
@@ -91,7 +91,7 @@ def test_types_have_the_attributes_that_their_stream_gives_them() -> None:
     found = sase.Script(script, streams={"raw": declared(events("A1 B2 B3y"))}).run(
         streams={"raw": declared(events("A1 B2 B3y"))}
     )
-    # A does not declare `w`: what is asked of it is not asked of events of A.
+    # A does not declare `w`: a condition on it does not apply to events of A.
     assert [each["x"]["ts"] for each in found["query_2"]] == [1, 3]
     assert list(found["query_3"][0]["x"]) == ["w", "ts", "type", "v"]
 
@@ -191,7 +191,7 @@ def test_what_is_found_on_imprecise_time_is_at_one_time() -> None:
         ([{"type": "A", "ts": 1}], [{"type": "B", "ts": 1.5}], {},
          "integers and those of `q` floats"),
         ([{"type": "A", "ts": 1}], [{"type": "B", "ts": 1}], {"time_unit": {"p": "s"}},
-         "what the integer times of `q` count is not said"),
+         "the integer times of `q` have no unit"),
         ([{"type": "A", "ts": 1, "v": 1}], [{"type": "B", "ts": 1, "v": "x"}], {},
          "`v` is an integer in `p` and a string in `q`"),
     ],
@@ -219,7 +219,7 @@ def test_messages_about_time_name_no_column_that_is_not_there() -> None:
     script = "FROM p, q EVENT SEQ(A a, B b) WITHIN 2 seconds"
     found = problem(script, {"p": events("A1"), "q": events("B2")})
     assert found.message == (
-        "the time columns of these streams hold integers, and what they count is not known"
+        "the time columns of these streams hold integers, and their unit is not known"
     )
     ties = sase.Script("FROM p, q EVENT SEQ(A a, B b)").run(
         streams={"p": events("A1 B1"), "q": events("B2")}

@@ -54,7 +54,7 @@ def test_durations_with_a_unit_suggest_the_unit_of_the_values(unit: str, tmp_pat
             f"is not known: {SECONDS * FACTORS[unit]} is a time in {unit} since 1970: say "
             f' time_unit="{unit}"  (--time-unit {unit}), or give raw units' in str(told.value)
         )
-    with pytest.raises(sase.PlanError, match='say what `ts` counts, such as  time_unit="ms"'):
+    with pytest.raises(sase.PlanError, match='give the unit of `ts`, such as  time_unit="ms"'):
         sase.compile(plain, events(1, 5).slice(0, 0), lateness="5 s")
 
 

@@ -51,7 +51,7 @@ def test_every_problem_is_reported_in_order_of_place() -> None:
 
 
 def test_an_error_causes_no_others() -> None:
-    """What is not known compares and computes with anything."""
+    """An unknown value compares and computes with anything."""
     assert codes("EVENT SHELF x WHERE abs(x.nope + 1) > 'text' AND NOT x.nope") == [
         "unknown-attribute",
         "unknown-attribute",
@@ -163,7 +163,7 @@ def test_parameters() -> None:
 
 
 def test_names_of_columns() -> None:
-    """Given, or made of what they show; two of one name are an error, also when flat."""
+    """Given, or made from the columns that they show; two of one name are an error."""
     query = bound("EVENT SHELF x RETURN x.tag, x.tag AS t, abs(x.tag), x.tag + 1, x.shelf")
     assert query.columns is not None
     assert [c.name for c in query.columns] == ["x_tag", "t", "abs_x_tag", "column_4", "x_shelf"]

@@ -1,4 +1,4 @@
-"""Warnings of a pattern with choices: what is never true of all branches, or of some."""
+"""Warnings of a pattern with choices: conditions never true of all branches, or of some."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IN = "this condition is never true in"
     ],
 )
 def test_a_condition_that_is_never_true(where: str, place: str, message: str) -> None:
-    """Where each branch has such a condition that of the first one is told."""
+    """If each branch has such a condition, that of the first one is reported."""
     text = f"EVENT SEQ(A a, (B b OR C c)? g, D d) WHERE {where}"
     query = bind_text(text)
     (warning,) = query.warnings

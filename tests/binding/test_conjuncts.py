@@ -61,7 +61,7 @@ def described(conjunct: Conjunct, query: BoundQuery) -> str:
     ],
 )
 def test_class_and_place(where: str, expected: str) -> None:
-    """One conjunct, its class, where it is checked, and over what it ranges."""
+    """One conjunct, its class, where it is checked, and its range."""
     query = bound(where)
     assert [described(conjunct, query) for conjunct in query.conjuncts] == [expected]
 

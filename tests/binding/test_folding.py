@@ -1,4 +1,4 @@
-"""What binding folds is what the naive matcher computes."""
+"""Binding folds to the values that the naive matcher computes."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,7 +57,7 @@ def test_a_constant_expression_folds_to_its_value(text: str) -> None:
 def test_a_constant_condition_folds_to_its_truth(
     left: str, operator: str, right: str, negated: bool
 ) -> None:
-    """NOT goes to the atom first, so that NULL makes both a condition and its opposite false."""
+    """NOT moves to the atom first, so that NULL makes both a condition and its opposite false."""
     condition = f"{left} {operator} {right}"
     query = f"EVENT A a WHERE {f'NOT ({condition})' if negated else condition}"
     holds = not bind_text(query).conjuncts

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import sase
-from sase.binding.functions import FUNCTIONS, Function
 from sase.binding.types import STRING
+from sase.binding.values.functions import FUNCTIONS, Function
 from tests.naive.values import function
 
 ROOT = Path(__file__).parents[2]

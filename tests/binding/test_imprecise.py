@@ -1,4 +1,4 @@
-"""Imprecise time as callers say it, and what binding makes of a query on it."""
+"""Imprecise time as callers give it, and the bound query on it."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_what_is_no_time(time: Any) -> None:
 
 
 def test_what_has_no_meaning_with_two_times() -> None:
-    with pytest.raises(PlanError, match="is not what the Schema says"):
+    with pytest.raises(PlanError, match="differs from the Schema"):
         sase.compile("EVENT A a", INTERVALS, time=("lo", "until"))
     with pytest.raises(SchemaError, match="no such order"):
         sase.match("EVENT A a", EVENTS, time=("lo", "hi"), seq="#row")

@@ -1,4 +1,4 @@
-"""Conditions on repeated groups: which iterations of which branch are asked them, and where."""
+"""Conditions on repeated groups: which iterations of which branch they apply to, and where."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from sase.binding import bind_text
 from sase.binding.bound import BoundQuery, Quantified
-from sase.binding.text import condition_text
+from sase.binding.values.text import condition_text
 from sase.errors import BindingError
 
 PATTERN = "SEQ(A a, (SEQ(B b, S+ s[], C c) OR SEQ(D d, C? e))+ g[], Z z)"

@@ -1,25 +1,23 @@
-"""What is too wide to run is refused by binding, by name; what is just narrow enough binds."""
+"""A query too wide to run is refused by binding, by name; one just narrow enough binds."""
 
 from __future__ import annotations
-
-import subprocess
-import sys
 
 import pyarrow as pa
 import pytest
 
 import sase
 from sase.binding import Schema, bind_text
-from sase.binding.conditions import LONGEST_PATTERN
-from sase.binding.pattern import MOST_COMPONENTS, MOST_TYPES
+from sase.binding.conditions.conditions import LONGEST_PATTERN
+from sase.binding.pattern.components import MOST_COMPONENTS, MOST_TYPES
 from sase.binding.schema_file import schema_from
 from sase.errors import BindingError
+from tests.faults.processes import Programs
 
 SCHEMA = schema_from({"types": {"A": {"v": "integer", "name": "string"}}})
 
 
 def codes(query: str, schema: Schema = SCHEMA, **parameters: object) -> list[str]:
-    """The codes of what is wrong with a query."""
+    """The codes of the mistakes of a query."""
     try:
         bind_text(query, schema, parameters=parameters)
     except BindingError as problem:
@@ -75,7 +73,7 @@ def test_a_pattern_at_the_limit_of_components_runs(
     assert len(sase.match(query, broken, plan=recipe)) == (0 if strategy else 1)
 
 
-# By form one of many conditions; of runs what is decided early is moved out of them, too.
+# By form one of many conditions; early conditions are moved out of runs, too.
 FORMS = {
     "a value": "EVENT SEQ(A a, B+ b[], C c) WHERE {}|a.v >= -{n}",
     "single events": "EVENT SEQ(A a, B b) WHERE {}|a.v >= -{n}",
@@ -88,21 +86,13 @@ MORE = [each for each in FORMS if each != "single events"]
 @pytest.mark.parametrize(
     "form", ["single events", *(pytest.param(f, marks=pytest.mark.heavy) for f in MORE)]
 )
-def test_thousands_of_conditions_are_compiled_and_run(form: str) -> None:
+def test_thousands_of_conditions_are_compiled_and_run(form: str, forked: Programs) -> None:
     """In a process of its own: in quadratic time this took minutes."""
     query, condition = FORMS[form].split("|")
     where = " AND ".join(condition.replace("{n}", str(n)) for n in range(4_000))
     ask = (
         "import sys, sase, pyarrow as pa;"
         "events = pa.table({'ts': [1, 2, 3], 'type': ['A', 'B', 'C'], 'v': [1, 1, 1]});"
-        "print(len(sase.match(sys.stdin.read(), events)))"
+        "print(len(sase.match(sys.argv[1], events)))"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", ask],
-        input=query.format(where) + " WITHIN 9",
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=100,
-    )
-    assert found.stdout == "1\n"
+    assert forked.printed(ask, query.format(where) + " WITHIN 9") == "1\n"

@@ -33,7 +33,7 @@ def placed(query: BoundQuery) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
-        # One member: as of a component that stands alone.
+        # One member: as of a component by itself.
         ("c.v > 3", ["c EVENT"]),
         ("p[i].v > p[i-1].v", ["p FURTHER"]),
         ("p[1].v > 3", ["p FIRST"]),

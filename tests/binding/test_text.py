@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sase.binding import Schema, bind_text
 from sase.binding.bound import Constant
-from sase.binding.text import condition_text, value_text
 from sase.binding.types import INTERVAL, TIMESTAMP, DataType, Kind
+from sase.binding.values.text import condition_text, value_text
 
 COLUMNS = (("ts", DataType(Kind.TIMESTAMP, "ns")),)
 

@@ -1,4 +1,4 @@
-"""The command that docs/adding-a-command.md adds as an example works as it stands there."""
+"""The command that docs/adding-a-command.md adds as an example works without changes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _listed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def ran(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """The exit status, and what was printed."""
+    """The exit status, and the output."""
     try:
         status = main.main(arguments)
     except SystemExit as end:
@@ -59,7 +59,7 @@ def test_what_it_raises_is_a_message(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_the_rest_comes_of_these_two(capsys: pytest.CaptureFixture[str]) -> None:
-    """The help, hints for what is misspelt, and completion."""
+    """The help, hints for misspelt words, and completion."""
     summary = "Show the columns of files of events."
     status, out, _ = ran(capsys, "--help")
     assert (status, summary in out) == (0, True)

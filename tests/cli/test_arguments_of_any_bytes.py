@@ -1,4 +1,4 @@
-"""Texts that come in by the command line: files without an end, pipes, and what is not UTF-8."""
+"""Texts of the command line: files without an end, pipes, and bytes that are not UTF-8."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from sase.base.files import MOST
 from sase.cli.main import main
 from sase.errors import QuerySyntaxError
 from sase.lang.parser import parse_query
-from sase.text_file import MOST
 
 EVENTS = "ts,type,v\n1,A,2\n2,B,3\n"
 ENDLESS = "/dev/zero cannot be read: it has more than 16 MiB, and no text is so long\n"
@@ -110,7 +110,7 @@ def test_paths_are_of_any_bytes(capsys: pytest.CaptureFixture[str]) -> None:
     os.link("a.csv", events)
     Path(query).write_text("EVENT A a RETURN a.v")
     assert main(["run", query, "--events", events]) == 1
-    said = "\\udcff.csv: Arrow opens no file whose name is not UTF-8: rename it"
+    said = "\\udcff.csv: Arrow opens no file with a name that is not UTF-8: rename it"
     assert said in capsys.readouterr().err
     assert main(["run", query, "--events", "a.csv", "-o", out]) == 0
     assert "\\udcff.jsonl" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`sase check`: what it reads, prints and returns."""
+"""`sase check`: its input, output and status."""
 
 import io
 import json
@@ -128,7 +128,7 @@ def test_wrong_arguments(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Exit status 2 and what would be right."""
+    """Exit status 2 and a remedy."""
     monkeypatch.chdir(tmp_path)
     assert main(["check", *arguments]) == 2
     assert message in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`sase compare`: what each strategy finds, and why a stricter one does not."""
+"""`sase compare`: the matches of each strategy, and why a stricter one lacks them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import sase
 from sase.api import compare as comparing
 from sase.cli.main import main
-from sase.engine.operators.kleene import run_evaluation
+from sase.engine.operators.kleene import evaluation
 from sase.errors import PlanError
 from sase.lang.parser import parse_query
 from tests import naive
@@ -126,14 +126,14 @@ def test_too_many_matches_are_no_end(capsys: pytest.CaptureFixture[str]) -> None
     assert compare("-q", QUERY, "--max-matches", "5") == 0
     out = capsys.readouterr().out
     assert "more than 5" in out.splitlines()[5]
-    assert f"{ANY} has too many matches: which it adds is not told." in out
+    assert f"{ANY} has too many matches: the added matches are not shown." in out
     assert f"{NEXT} has 3 matches" in out
 
 
 def test_too_many_runs_are_none_either(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(run_evaluation, "is_too_much", lambda size: size > 1 << 19)
+    monkeypatch.setattr(evaluation, "is_too_much", lambda size: size > 1 << 19)
     rows = [{"ts": ts, "type": "A"} for ts in range(24)] + [{"ts": 24, "type": "B"}]
     pyarrow.parquet.write_table(pa.Table.from_pylist(rows), "events.parquet")
     assert compare("-q", "EVENT SEQ(A+ a[], B b)", "--plan", "nfab") == 0

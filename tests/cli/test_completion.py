@@ -1,4 +1,4 @@
-"""`sase completion`: what the shells themselves offer for words half written."""
+"""`sase completion`: the offers of the shells themselves for words half written."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ import pytest
 
 from sase.cli import completion, main, shells
 
-# Prints what bash would offer for the words of its arguments, the last one half written.
+# Prints the offers of bash for the words of its arguments, the last one half written.
 ASK_BASH = """
 source ./script
 COMP_WORDS=("$@")
@@ -56,7 +56,7 @@ def needs(name: str) -> pytest.MarkDecorator:
         ("sase check --format =", "text json"),  # as bash parts --format=
         ("sase check --format = j", "json"),
         ("sase check a.sase --form", "--format"),
-        ("sase check a", ""),  # and bash goes on with the names of files
+        ("sase check a", ""),  # and bash continues with the names of files
         ("sase check --schema ", ""),
         ("sase generate ", "uniform stock retail"),
         ("sase generate u", "uniform"),

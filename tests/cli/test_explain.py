@@ -1,4 +1,4 @@
-"""`sase explain`: every option, every form, and what it says of what is wrong."""
+"""`sase explain`: every option, every form, and its messages for mistakes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ EVENTS = pa.table(
 )
 QUERY = "EVENT SEQ(A a, !(B n), C c) WHERE [id] AND a.v < c.v WITHIN 60"
 SCHEMA = "[types.A]\nid = 'integer'\nv = 'integer'\n[types.B]\n[types.C]\nv = 'integer'\n"
-OPEN = "no events and no schema: every type is taken to have what the query names"
+OPEN = (
+    "no events and no schema, so every type is assumed to have all attributes that the query names"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +49,7 @@ def out_of(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-# ---------------------------------------------------------------- what is known
+# ---------------------------------------------------------------- known facts
 
 
 def test_a_query_alone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,7 +143,7 @@ def test_text_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert Path("plan.txt").read_text(encoding="utf-8") == str(sase.explain(QUERY))
 
 
-# ---------------------------------------------------------------- what changes the plan
+# ---------------------------------------------------------------- changes of the plan
 
 
 def test_off(capsys: pytest.CaptureFixture[str]) -> None:
@@ -222,7 +224,7 @@ def test_a_run_goes_by_saved_statistics_too(capsys: pytest.CaptureFixture[str]) 
     assert ".py" not in err
 
 
-# ---------------------------------------------------------------- what is wrong
+# ---------------------------------------------------------------- mistakes
 
 
 @pytest.mark.parametrize(
@@ -326,7 +328,7 @@ def test_the_form_of_the_result(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_limits_are_of_the_run_of_analyze(capsys: pytest.CaptureFixture[str]) -> None:
     assert measured("--timeout", "5s") == 2
-    assert "what runs nothing without --analyze" in capsys.readouterr().err
+    assert "a command that runs nothing without --analyze" in capsys.readouterr().err
     assert measured("--analyze", "--max-memory", "2GB") == 0
     assert measured("--analyze", "--timeout", "0.000001") == 1
     assert "the run takes longer than its timeout of 1e-06 s" in capsys.readouterr().err

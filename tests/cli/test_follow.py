@@ -1,4 +1,4 @@
-"""`sase run --follow`: matches are told while events are still being written."""
+"""`sase run --follow`: matches are printed while events are still being written."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import io
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +25,7 @@ import sase
 from sase.cli.main import main
 from sase.engine.sources import tail
 from sase.engine.sources.tail import TailReader
+from tests.faults.processes import Programs, Running
 
 QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 5"
 CSV = ["ts,type,id", "1,A,1", "2,B,1", "3,A,2", "5,B,2"]
@@ -37,49 +36,53 @@ JSON = [
 
 
 class Run:
-    """The command as a process, whose input and output stay open."""
+    """The command as a process with open input and output."""
 
-    def __init__(self, events: str, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "sase", "run", "--follow", "--events", events, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def __init__(self, process: Running) -> None:
+        self.process = process
 
     def write(self, text: str) -> None:
-        assert self.process.stdin is not None
         self.process.stdin.write(text)
         self.process.stdin.flush()
 
     def line(self) -> Any:
         """The next match, which is there before more is written."""
-        assert self.process.stdout is not None
         text = self.process.stdout.readline()
         assert text, self.process.communicate()
         return json.loads(text)
 
     def end(self, number: int | None = None) -> tuple[int, str, str]:
-        """The status and what is left of the output when the input ends or a signal comes."""
+        """The status and the rest of the output when the input ends or a signal comes."""
         if number is not None:
             self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate()
         assert "Traceback" not in err
+        assert self.process.returncode is not None
         assert self.process.returncode != -signal.SIGABRT, err
         return self.process.returncode, out, err
 
 
+Begin: TypeAlias = Callable[..., Run]
+
+
 @pytest.fixture
-def runs() -> Iterator[list[Run]]:
-    started: list[Run] = []
-    yield started
-    for run in started:
-        run.process.kill()
-        run.process.communicate()
+def followed(forked: Programs) -> Iterator[Begin]:
+    """A function that begins the command, which ends with the test at the latest."""
+    runs = list[Run]()
+
+    def begun(events: str, *arguments: str) -> Run:
+        process = forked.begun("run", "--follow", "--events", events, *arguments)
+        runs.append(Run(process))
+        return runs[-1]
+
+    yield begun
+    for run in runs:
+        if run.process.returncode is None:
+            run.process.send_signal(signal.SIGKILL)
+            run.process.communicate()
 
 
-# What the command makes of lines of which so many come together: status, output, messages.
+# The result of the command for lines that come in groups: status, output, messages.
 Follow: TypeAlias = Callable[..., tuple[int, list[str], str]]
 PUT_ASIDE = ("--on-bad-row", "quarantine")
 
@@ -90,9 +93,8 @@ def follow(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     return functools.partial(told, monkeypatch=monkeypatch, capsys=capsys)
 
 
-def test_standard_input(runs: list[Run]) -> None:
-    run = Run("-", "-q", QUERY)
-    runs.append(run)
+def test_standard_input(followed: Begin) -> None:
+    run = followed("-", "-q", QUERY)
     run.write("\n".join(CSV[:3]) + "\n")
     assert run.line()["b"] == {"ts": 2, "type": "B", "id": 1}
     run.write(CSV[3] + "\n5,B")  # a line counts when its end has come
@@ -103,11 +105,10 @@ def test_standard_input(runs: list[Run]) -> None:
     assert "2 matches in 4 rows" in err
 
 
-def test_a_file_that_grows(tmp_path: Path, runs: list[Run]) -> None:
+def test_a_file_that_grows(tmp_path: Path, followed: Begin) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text(JSON[0] + "\n", encoding="utf-8")
-    run = Run(str(path), "-q", f"{QUERY} seconds")
-    runs.append(run)
+    run = followed(str(path), "-q", f"{QUERY} seconds")
     time.sleep(0.5)
     with path.open("a", encoding="utf-8") as file:
         file.write(JSON[1] + "\n")
@@ -134,11 +135,10 @@ def test_an_absence_is_known_when_the_input_ends(follow: Follow) -> None:
     assert out[1:] == ['2,"A",2,2,2,7']
 
 
-def test_a_file_of_matches(tmp_path: Path, runs: list[Run]) -> None:
+def test_a_file_of_matches(tmp_path: Path, followed: Begin) -> None:
     for name, end, status in (("a", None, 0), ("b", signal.SIGTERM, 143)):
         out = tmp_path / f"{name}.parquet"
-        run = Run("-", "-q", QUERY, "-o", str(out))
-        runs.append(run)
+        run = followed("-", "-q", QUERY, "-o", str(out))
         run.write("\n".join(CSV) + "\n")
         if end is not None:
             deadline = time.monotonic() + 30
@@ -179,7 +179,7 @@ def test_lines_that_cannot_be_read(
     query = QUERY if lines is not JSON else f"{QUERY} seconds"
     chunks = ["\n".join(lines), bad]
     status, found, err = told(chunks, "-q", query, monkeypatch=monkeypatch, capsys=capsys)
-    assert len(found) == 1  # what came before is read
+    assert len(found) == 1  # earlier lines are read
     assert status == 1
     assert message in err
 
@@ -199,11 +199,10 @@ def test_great_integers_among_the_first_lines(
     assert f"line {4 + bool(fraction)}: `id` is 18446744073709551615: " in err
 
 
-def test_rows_that_lack_what_others_have(runs: list[Run]) -> None:
+def test_rows_that_lack_what_others_have(followed: Begin) -> None:
     """In whichever row of the lines that come together, and numbers without a fraction."""
     query = "EVENT SEQ(A a, B b) WHERE b.v > 3 WITHIN 5 s RETURN a.ts AS a, b.v AS v, b.w AS w"
-    run = Run("-", "-q", query)
-    runs.append(run)
+    run = followed("-", "-q", query)
     run.write('{"ts": 1.5, "type": "A", "w": "x"}\n{"type": "B", "ts": 2, "v": 5.5, "w": null}\n')
     found = run.line()
     assert (found["a"], found["v"], found["w"]) == (1_500_000, 5.5, None)
@@ -214,7 +213,7 @@ def test_rows_that_lack_what_others_have(runs: list[Run]) -> None:
 
 
 def test_what_is_not_read_may_be_anything(follow: Follow) -> None:
-    """Also if it is something else in each row; what is read may not."""
+    """Also if it is of another kind in each row; a column that is read may not."""
     lines = [
         '{"ts": 1, "type": "A", "v": 1, "w": 1, "u": null}\n{"ts": 2, "type": "B", "v": 5, "w": 2}',
         '{"ts": 11, "type": "A", "w": [1]}\n{"ts": 12, "type": "B", "v": 6, "w": {"a": 1}, "u": 3}',
@@ -227,10 +226,9 @@ def test_what_is_not_read_may_be_anything(follow: Follow) -> None:
     assert "standard input, line 5: `v` is x: the column holds integers" in err
 
 
-def test_bad_rows_are_put_aside(runs: list[Run]) -> None:
+def test_bad_rows_are_put_aside(followed: Begin) -> None:
     """Those beside them count, also where all lines that come together are bad."""
-    run = Run("-", "-q", f"{QUERY} seconds", "--on-bad-row", "quarantine")
-    runs.append(run)
+    run = followed("-", "-q", f"{QUERY} seconds", "--on-bad-row", "quarantine")
     run.write("".join(f"{line}\n" for line in JSON))
     assert run.line()["b"]["id"] == 1
     later = [line.replace("00:00:0", "00:01:0") for line in JSON]
@@ -322,7 +320,7 @@ NUMBERS = [
 def told(
     chunks: Sequence[str | bytes], *arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> tuple[int, list[str], str]:
-    """What the command makes of lines of which so many come together: status, output, messages."""
+    """The result of the command for lines that come in groups: status, output, messages."""
     data = [chunk if isinstance(chunk, bytes) else f"{chunk}\n".encode() for chunk in chunks]
     monkeypatch.setattr(tail, "followed_lines", lambda *given: iter(data))
     status = main(["run", "--follow", "--events", "-", *arguments])
@@ -421,14 +419,14 @@ def test_a_file_does_not_take_values_of_another_kind(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Where no condition names the column; what was written stays readable."""
+    """If no condition names the column; the written output stays readable."""
     out = tmp_path / f"found{suffix}"
     lines = ["ts,type,u\n1,A,9007199254740993\n2,B,3", "3,B,1.5"]
     given = ["-q", "EVENT SEQ(A a, B b) WITHIN 9", "-o", str(out)]
     status, _, err = told(lines, *given, monkeypatch=monkeypatch, capsys=capsys)
     assert status == 1
     assert f"{out}: a column has one kind in such a file, and now there is another" in err
-    assert f"what was written so far is in {out}.partial" in err
+    assert f"the rows written so far are in {out}.partial" in err
     assert [each.name for each in tmp_path.iterdir()] == [f"{out.name}.partial"]
     if suffix == ".parquet":
         assert pyarrow.parquet.read_table(f"{out}.partial").num_rows == 1
@@ -529,7 +527,7 @@ def test_what_is_said_at_the_end(
 def test_events_of_the_same_time(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is told once that they share it, at the latest at the end, and the row orders them."""
+    """The note that they share it comes once, at the latest at the end, and the row orders them."""
     given: dict[str, Any] = {"monkeypatch": monkeypatch, "capsys": capsys}
     warning = "sase: warning: 100 % of the {} events that the query sees share their time"
     few = ["ts,type,id", "1,A,1", "1,B,1", "2,B,1"]
@@ -572,9 +570,8 @@ def test_tabs(tmp_path: Path) -> None:
     assert next(iter(TailReader(str(path)))).to_pylist() == [{"ts": 1, "type": "A"}]
 
 
-def test_no_line_at_all(runs: list[Run]) -> None:
-    run = Run("-", "-q", QUERY)
-    runs.append(run)
+def test_no_line_at_all(followed: Begin) -> None:
+    run = followed("-", "-q", QUERY)
     status, _, err = run.end()
     assert status == 1
     assert "ended before there was a line" in err
@@ -587,16 +584,15 @@ def test_options_that_need_an_end(option: str, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("option", ["--timeout=1e-9", "--max-memory=some"])
-def test_limits_that_are_none(option: str, runs: list[Run]) -> None:
-    run = Run("-", "-q", QUERY, option)
-    runs.append(run)
+def test_limits_that_are_none(option: str, followed: Begin) -> None:
+    run = followed("-", "-q", QUERY, option)
     run.write("\n".join(CSV) + "\n")
     status, _, err = run.end()
     assert (status, "give a number of" in err) == (2, True), err
 
 
 @pytest.mark.slow
-def test_each_step_has_its_time(tmp_path: Path, runs: list[Run]) -> None:
+def test_each_step_has_its_time(tmp_path: Path, followed: Begin) -> None:
     """And matches of steps before stay as a whole file."""
     out = tmp_path / "found.csv"
     # For each A all triples of C before it are looked at, of which few are right.
@@ -606,8 +602,7 @@ def test_each_step_has_its_time(tmp_path: Path, runs: list[Run]) -> None:
     rows = pyarrow.csv.read_csv(io.BytesIO(first.encode()))
     # Or the time would go by while kernels are compiled.
     assert len(sase.compile(query, rows.schema).open().push(rows)) == 2
-    run = Run("-", "-q", query, "--timeout", "5s", "-o", str(out))
-    runs.append(run)
+    run = followed("-", "-q", query, "--timeout", "5s", "-o", str(out))
     run.write(first)
     deadline = time.monotonic() + 60
     while not (tmp_path / "found.csv.partial").exists() and time.monotonic() < deadline:
@@ -630,7 +625,7 @@ def test_each_step_has_its_time(tmp_path: Path, runs: list[Run]) -> None:
 
 
 class Tail:
-    """What is followed of a file, and what is said of that."""
+    """The events of a followed file, and the notes on it."""
 
     def __init__(self, path: Path, *lines: str) -> None:
         self.path, self.said = path, list[str]()
@@ -640,7 +635,7 @@ class Tail:
         self._rows = iter(self.reader)
 
     def take(self, count: int) -> list[int]:
-        """The times of so many more rows."""
+        """The times of a number of further rows."""
         found: list[int] = []
         while len(found) < count:
             batch = next(self._rows)
@@ -669,7 +664,7 @@ FORMS = {"events.csv": "{0},A,1", "events.jsonl": '{{"ts": {0}, "type": "A", "id
 
 @pytest.fixture(params=FORMS)
 def tailed(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Tail, list[str], Any]:
-    """A file of which one row is read, what else begins such a file, and what makes a row."""
+    """A file with one read row, another beginning of such a file, and a function for a row."""
     header = [CSV[0]] if request.param == "events.csv" else []
     row = FORMS[request.param].format
     tailed = Tail(tmp_path / request.param, *header, row(1))
@@ -678,7 +673,7 @@ def tailed(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Tail, list[s
 
 
 def test_a_file_that_is_rotated(tailed: tuple[Tail, list[str], Any], tmp_path: Path) -> None:
-    """The old one is read to its end, whose last line may lack one, and then the new one."""
+    """The old one is read to its end, where the last line may lack one, and then the new one."""
     tail, header, row = tailed
     for turn in range(1, 4):
         old = tail.path.rename(tmp_path / f"old.{turn}")
@@ -692,7 +687,7 @@ def test_a_file_that_is_rotated(tailed: tuple[Tail, list[str], Any], tmp_path: P
 
 
 def test_a_file_that_is_truncated(tailed: tuple[Tail, list[str], Any]) -> None:
-    """By whom copies it and empties it, after which the writer goes on without a header."""
+    """By a program that copies it and empties it, then the writer continues without a header."""
     tail, header, row = tailed
     for turn, begin in enumerate(([], header), 1):
         with ThreadPoolExecutor(1) as other:
@@ -705,7 +700,7 @@ def test_a_file_that_is_truncated(tailed: tuple[Tail, list[str], Any]) -> None:
 
 
 def test_a_file_that_is_deleted(tailed: tuple[Tail, list[str], Any]) -> None:
-    """And comes back; what is written to the one without a name is read until then."""
+    """And comes back; lines written to the one without a name are read until then."""
     tail, header, row = tailed
     with tail.path.open("a", encoding="utf-8") as writer, ThreadPoolExecutor(1) as other:
         tail.path.unlink()
@@ -755,11 +750,10 @@ def test_a_pipe_with_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "2 matches in 4 rows" in capsys.readouterr().err
 
 
-def test_the_program_says_that_a_file_is_another_one(tmp_path: Path, runs: list[Run]) -> None:
+def test_the_program_says_that_a_file_is_another_one(tmp_path: Path, followed: Begin) -> None:
     path = tmp_path / "events.csv"
     write(path, *CSV[:4])
-    run = Run(str(path), "-q", QUERY)
-    runs.append(run)
+    run = followed(str(path), "-q", QUERY)
     assert run.line()["ts_end"] == 2
     path.rename(tmp_path / "old.csv")
     write(path, CSV[0], CSV[4])

@@ -17,7 +17,7 @@ def test_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_in_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Only what changes is written, permissions stay."""
+    """Only changed files are written, permissions stay."""
     path = tmp_path / "query.sase"
     path.write_text(ROUGH, encoding="utf-8")
     path.chmod(0o640)

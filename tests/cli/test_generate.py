@@ -215,7 +215,7 @@ def test_a_reader_that_leaves_ends_it_quietly():
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_an_interrupt_leaves_nothing():
-    # A shell starts what runs in the background with interrupts ignored, and children inherit that.
+    # A shell starts background programs with interrupts ignored, and children inherit that.
     heed = functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler)
     process = start("uniform --events 1000M -o events.csv", preexec_fn=heed)
     while not os.path.exists("events.csv.partial"):

@@ -1,4 +1,4 @@
-"""`sase import sigma`: the script, or what has no equal; the page shows what is printed."""
+"""`sase import sigma`: the script, or the parts without an equal; the page shows the output."""
 
 import shlex
 from pathlib import Path

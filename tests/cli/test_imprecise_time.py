@@ -16,7 +16,7 @@ def events(tmp_path: Path) -> str:
     return str(path)
 
 
-# What each command says of the two events, which match in six of their nine worlds.
+# The output of each command for the two events, which match in six of their nine worlds.
 SAID = {
     "run": "lo=1 hi=3  lo=2 hi=4  1         4       4            0.6666666666666666",
     "explain": "confidence in closed form, by polynomials between the bounds of time",

@@ -25,7 +25,7 @@ SOON = 15
 LONG = " AND ".join(f"a.v + {number} >= b.v - {number}" for number in range(40_000))
 # Seconds of work after which a phase of minutes has begun, and one of the two that a file takes.
 MOMENT, UNSORTED = 3.0, {"read": 0.4, "sort": 1.0}
-# By phase the query, and what the program is seen to do when it is in it.
+# By phase the query, and the sign by which the program is seen to be in it.
 PHASES = {
     "parse": f"EVENT SEQ(A a, B b) WHERE {LONG} WITHIN 10",
     "walk": "EVENT SEQ(A a, B b, A c, B d) WHERE a.v + b.v + c.v + d.v < 0 WITHIN 900000",
@@ -75,7 +75,7 @@ def wait_for_work(process: subprocess.Popen[str], seconds: float) -> None:
 
 
 def told_soon(process: subprocess.Popen[str]) -> str:
-    """What the program says until it ends, for which it may work so long and no longer."""
+    """The output of the program until it ends, with a limit on its work."""
     begin = worked(process)
     while True:
         try:

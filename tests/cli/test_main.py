@@ -12,7 +12,7 @@ import pytest
 import sase
 from sase.cli import main as program
 
-# A program with the one command `fake`, whose work is the text in its place.
+# A program with the one command `fake`, which runs the text in its place.
 FAKE = """
 import sys, types
 from sase.cli import main as program
@@ -56,7 +56,7 @@ def fake(work: str, **options) -> tuple[int, str, str]:
 
 @pytest.fixture
 def commands(monkeypatch):
-    """Commands of our own, and the log of what was asked of them."""
+    """Commands of our own, and the log of their calls."""
     log = []
     module = types.ModuleType("fake")
 
@@ -249,7 +249,7 @@ def test_an_interrupt_is_quiet():
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_an_interrupt_from_outside_is_quiet():
-    # A shell starts what runs in the background with interrupts ignored, and children inherit that.
+    # A shell starts background programs with interrupts ignored, and children inherit that.
     heed = functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler)
     work = "print('go', flush=True); import time; time.sleep(60)"
     process = start("-c", FAKE.format(work=work), preexec_fn=heed)

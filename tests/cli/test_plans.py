@@ -168,6 +168,6 @@ def test_a_typo_in_the_query(capsys: pytest.CaptureFixture[str]) -> None:
 def test_limits_are_of_what_is_run(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["-q", "EVENT A a", "--events", "events.parquet"]
     assert plans(*given, "--max-memory", "2GB") == 2
-    assert "what runs nothing without --run" in capsys.readouterr().err
+    assert "a command that runs nothing without --run" in capsys.readouterr().err
     assert plans(*given, "--run", "--timeout", "0.000001") == 1
     assert "the run takes longer than its timeout of 1e-06 s" in capsys.readouterr().err

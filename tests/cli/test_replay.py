@@ -1,4 +1,4 @@
-"""`sase replay` before Spark is up: what is wrong is said at once."""
+"""`sase replay` before Spark is up: mistakes are reported at once."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_slices(text: str | None, expected: object) -> None:
     assert (len(found) if isinstance(found, list) and expected == 1 else found) == expected
 
 
-# ---------------------------------------------------------------- what Spark needs
+# ---------------------------------------------------------------- needs of Spark
 
 RUN = """
 import sys
@@ -193,7 +193,7 @@ ENDLESS = "EVENT SEQ(A a, B b, A c, B d, A e) WHERE [id]"
 def test_a_spark_that_has_ended_by_itself_is_not_told_of(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Nothing more can be said to it, and why the run ended is told by who ended it."""
+    """Nothing more can be written to it, and the process that ended the run names the reason."""
     called = []
 
     def stop() -> None:

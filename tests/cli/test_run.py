@@ -1,4 +1,4 @@
-"""`sase run`: from files to results, and what is left when it does not get to the end."""
+"""`sase run`: from files to results, and the rest if it does not get to the end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ import pytest
 
 import sase
 from sase.cli.main import main
-from sase.cli.progress import Progress
+from sase.cli.messages import Progress
 from sase.engine.results import sinks
 from sase.engine.results.batch import ResultBatch
 
@@ -203,7 +203,7 @@ def test_events_without_a_type_column(capsys: pytest.CaptureFixture[str]) -> Non
     assert "say which of ts, id, s it is with --type" in capsys.readouterr().err
 
 
-# ---------------------------------------------------------------- what is wrong
+# ---------------------------------------------------------------- mistakes
 
 
 @pytest.mark.parametrize(
@@ -366,7 +366,7 @@ def test_the_other_files_that_are_read_are_not_written_over(
 ) -> None:
     Path("types.csv").write_text("", encoding="utf-8")
     assert run("-q", QUERY, "--types", "types.csv", "-o", "types.csv") == 2
-    assert "-o types.csv would be written over what --types reads" in capsys.readouterr().err
+    assert "-o types.csv would be written over the file of --types" in capsys.readouterr().err
     Path("found.csv.partial").write_text(QUERY, encoding="utf-8")
     assert run("found.csv.partial", "-o", "found.csv") == 2
     assert "would be written over the query in found.csv.partial" in capsys.readouterr().err
@@ -444,7 +444,7 @@ def test_too_many_matches_leave_a_valid_partial_file(
     assert run("-q", "EVENT SEQ(A a, A b)", "--max-matches", "200000", "-o", f"found{suffix}") == 1
     err = capsys.readouterr().err
     assert "more than 200,000 matches" in err
-    assert f"what was written so far is in found{suffix}.partial" in err
+    assert f"the rows written so far are in found{suffix}.partial" in err
     assert Path(f"found{suffix}").read_text(encoding="utf-8") == "of an earlier run"
     Path(f"found{suffix}.partial").rename(f"partial{suffix}")
     if suffix == ".jsonl":
@@ -474,7 +474,7 @@ def test_too_many_matches_name_the_events_of_the_last_that_is_written(
 
 
 def started(*arguments: str, limit: int | None = None) -> subprocess.Popen[bytes]:
-    """The command as a process of its own, whose files may be limited in size."""
+    """The command as a process of its own, with files that may be limited in size."""
 
     def limited() -> None:
         if limit is not None:
@@ -515,7 +515,7 @@ def test_a_signal_leaves_a_valid_partial_file(number: int, status: int) -> None:
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
     assert process.returncode == status, err
-    assert b"what was written so far is in found.parquet.partial" in err
+    assert b"the rows written so far are in found.parquet.partial" in err
     assert b"Traceback" not in err
     assert not Path("found.parquet").exists()
     Path("found.parquet.partial").rename("partial.parquet")
@@ -555,7 +555,7 @@ def test_a_full_disk(suffix: str) -> None:
     assert not Path(f"found{suffix}").exists()
     partial = Path(f"found{suffix}.partial")
     if suffix in (".csv", ".jsonl"):
-        assert b"what was written so far is in " + bytes(partial) in err
+        assert b"the rows written so far are in " + bytes(partial) in err
     if b"is not whole" in err:
         return
     if suffix == ".jsonl":

@@ -1,4 +1,4 @@
-"""`sase run --schema`: columns are what a schema says, whatever their values seem to be."""
+"""`sase run --schema`: columns have the types of the schema, whatever their values seem to be."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def test_what_the_schema_lacks_is_an_error(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--time", "id"], "time='id' is not what the Schema says"),
+        (["--time", "id"], "time='id' differs from the Schema"),
         (["--text", "id"], "leave text= out"),
         (["--types", "Trade"], "leave types= out"),
-        (["--follow"], "--schema does not go with --follow, where the first lines say"),
+        (["--follow"], "--schema does not go with --follow, where the first lines decide"),
         (["--schema", "other.toml"], "other.toml cannot be read"),
     ],
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
-import sys
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,8 @@ import pytest
 
 from sase.cli.follow import batches_of
 from sase.cli.main import main
-from sase.cli.progress import Progress
+from sase.cli.messages import Progress
+from tests.faults.processes import Programs
 
 EVENTS = "ts,type,user\n1,Failure,ann\n2,Failure,ann\n5,Success,ann\n"
 SCRIPT = """CREATE STREAM pairs AS EVENT SEQ(Failure a, Failure b) WHERE [user] WITHIN 60
@@ -39,7 +39,7 @@ LINES = [
 ]
 
 
-# What a process takes, in bytes, each time that it is asked.
+# The memory of a process, in bytes, at each call.
 GROWING = range(10**6, 10**9, 10**4)
 
 
@@ -177,7 +177,7 @@ def test_the_script_and_events_on_standard_input(
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--threads", "1"], "--threads does not go with a script, whose statements one thread"),
+        (["--threads", "0"], "threads=0: a run takes at least one thread"),
         (["--quarantine", "rules.sase"], "a script writes a file for each input: name a folder"),
         (["-o", "x", "--quarantine", "x/"], "-o and --quarantine both name x"),
         (["--output", "count"], "--output count does not go with a script"),
@@ -280,7 +280,7 @@ def test_progress_is_told_by_statement() -> None:
 
 
 def test_followed_inputs_come_as_they_come() -> None:
-    """Each reads on once what it gave is done with, and a fault of one is raised."""
+    """Each reads on once its last output is used, and a fault of one is raised."""
     seen: list[str] = []
 
     def rows(name: str, count: int) -> Iterator[str]:
@@ -302,16 +302,15 @@ def test_followed_inputs_come_as_they_come() -> None:
         list(batches_of({"p": rows("p", 1), "r": broken()}))
 
 
-def test_two_files_are_followed(tmp_path: Path) -> None:
+def test_two_files_are_followed(tmp_path: Path, forked: Programs) -> None:
     for name, kind in (("p", "A"), ("q", "B")):
         (tmp_path / f"{name}.csv").write_text(f"ts,type\n1,{kind}\n5,Z\n")
     text = "FROM p, q EVENT SEQ(A a, B b) RETURN a.ts AS one, b.ts AS two; FROM q EVENT B b"
-    command = [sys.executable, "-m", "sase", "run", "-q", text, "--follow"]
-    command += ["--input", f"p={tmp_path}/p.csv", "--input", f"q={tmp_path}/q.csv"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        lines = [json.loads(child.stdout.readline()) for _ in range(2)]
-        child.terminate()
+    inputs = ["--input", f"p={tmp_path}/p.csv", "--input", f"q={tmp_path}/q.csv"]
+    child = forked.begun("run", "-q", text, "--follow", *inputs)
+    lines = [json.loads(child.stdout.readline()) for _ in range(2)]
+    child.send_signal(signal.SIGTERM)
+    child.communicate()
     assert sorted(line["query"] for line in lines) == ["query_1", "query_2"]
 
 
@@ -349,21 +348,18 @@ def test_the_only_statement_has_no_name(tmp_path: Path, capsys: pytest.CaptureFi
     more = [*inputs, "--input", "more=logins.csv"]
     assert main(["run", "-q", both, *more, "-o", "both.jsonl"]) == 0
     assert len(lines(Path("both.jsonl").read_text("utf-8"))) == 8
-    assert main(["run", "-q", both, *more, "--threads", "2"]) == 2
-    assert "--threads does not go with a script" in capsys.readouterr().err
+    assert main(["run", "-q", both, *more, "--threads", "2", "-o", "two.jsonl"]) == 0
+    assert Path("two.jsonl").read_bytes() == Path("both.jsonl").read_bytes()
 
 
-def test_a_limit_of_every_statement_ends_what_follows(tmp_path: Path) -> None:
+def test_a_limit_of_every_statement_ends_what_follows(forked: Programs) -> None:
     text = "EVENT Failure a LIMIT 1; EVENT Success b LIMIT 1"
-    command = [sys.executable, "-m", "sase", "run", "-q", text, "--events", "-", "--follow"]
-    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, text=True, **pipes) as child:
-        assert child.stdin is not None and child.stderr is not None
-        child.stdin.write(EVENTS)
-        child.stdin.flush()
-        assert child.wait() == 0  # with its input still open
-        told = child.stderr.read()
-        child.stdin.close()
+    child = forked.begun("run", "-q", text, "--events", "-", "--follow")
+    child.stdin.write(EVENTS)
+    child.stdin.flush()
+    told = child.stderr.read()  # to its end, with its input still open
+    child.communicate()
+    assert child.returncode == 0
     assert "LIMIT was reached before the end of the events" in told
     assert "sase: 2 matches of 2 statements in 3 rows\n" in told
 
@@ -425,19 +421,18 @@ def test_the_file_of_the_input_without_a_name(capsys: pytest.CaptureFixture[str]
     assert "events is the file for --events" in capsys.readouterr().err
 
 
-def test_bad_rows_that_are_followed_are_lines_as_they_come(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "sase", "run", "-q", OVER_P, "--follow", "--input", "p=-"]
-    command += ["--quarantine", "bad", "--lateness", "1"]
-    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, text=True, cwd=tmp_path, **pipes) as child:
-        assert child.stdin is not None and child.stdout is not None and child.stderr is not None
-        for part in ("ts,type,v\nx,A,2\n", "1,A,1\n9,A,1\n", "9,A,bad\ny,A,2\n10,B,5\n20,B,5\n"):
-            child.stdin.write(part)
-            child.stdin.flush()
-            if "1,A,1" in part:
-                assert json.loads(child.stdout.readline())["query"] == "query_1"
-        child.stdin.close()
-        told = child.stderr.read()
+def test_bad_rows_that_are_followed_are_lines_as_they_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forked: Programs
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ["--quarantine", "bad", "--lateness", "1"]
+    child = forked.begun("run", "-q", OVER_P, "--follow", "--input", "p=-", *options)
+    for part in ("ts,type,v\nx,A,2\n", "1,A,1\n9,A,1\n", "9,A,bad\ny,A,2\n10,B,5\n20,B,5\n"):
+        child.stdin.write(part)
+        child.stdin.flush()
+        if "1,A,1" in part:
+            assert json.loads(child.stdout.readline())["query"] == "query_1"
+    _, told = child.communicate()
     assert "sase: p: 3 rows could not be used: bad/p.jsonl\n" in told
     assert sorted(bad_rows(str(tmp_path / "bad/p.jsonl"))) == [
         [0, "ts", "x", "2"],

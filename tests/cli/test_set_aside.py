@@ -1,4 +1,4 @@
-"""Commands over scripts: a statement that names what the events lack is set aside, by its name."""
+"""Commands over scripts: statements on types that the events lack are set aside."""
 
 from __future__ import annotations
 

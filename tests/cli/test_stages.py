@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from sase.cli.progress import WIDTH, SparkProgress
+from sase.cli.messages import WIDTH, SparkProgress
 from sase.spark.session import StageNow, stages_of
 
 
@@ -25,7 +25,7 @@ class Tracker:
 
 
 class Classic:
-    """As much of a session as is asked for."""
+    """The requested part of a session."""
 
     @property
     def sparkContext(self) -> Classic:
@@ -36,7 +36,7 @@ class Classic:
 
 
 class Connect:
-    __module__ = "pyspark.sql.connect.session"  # by which a session is told from a classic one
+    __module__ = "pyspark.sql.connect.session"  # which distinguishes a session from a classic one
 
     def registerProgressHandler(self, handler: object) -> None:
         self.handler = handler

@@ -1,4 +1,4 @@
-"""What a terminal is given: colours where they are wanted, and no text that commands it."""
+"""The output for a terminal: colours if they are wanted, and no text that commands it."""
 
 import io
 import sys
@@ -41,7 +41,7 @@ detection: {s: {f: "\\e[2J"}, condition: s}
 
 @pytest.mark.parametrize("words", [["format"], ["import", "sigma"]], ids=" ".join)
 def test_texts_of_queries_on_a_terminal(words, tmp_path, monkeypatch, capsys):
-    """Files and pipes have a value in a text as it is, and a terminal what can be seen of it."""
+    """Files and pipes have a value in a text without changes, and a terminal its visible form."""
     path = tmp_path / "text"
     path.write_text(RULE if "sigma" in words else "EVENT A a WHERE a.f = '\x1b[2J'")
     assert main([*words, str(path)]) == 0

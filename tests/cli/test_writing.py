@@ -13,7 +13,7 @@ import pytest
 
 from sase.cli.output_files import abandon, discard, write_file
 from sase.cli.queries import Terminated
-from sase.cli.signals import Ending
+from sase.cli.standard_input import Ending
 from sase.engine.results import sinks
 
 ROWS = pa.table({"n": [1, 2, 3]})
@@ -31,7 +31,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def ended_after(number: int, work: Callable[..., Any]) -> Callable[..., Any]:
-    """Work after which the process is asked to end."""
+    """Work after which the process gets a signal to end."""
 
     def ends(*given: Any, **more: Any) -> Any:
         result = work(*given, **more)
@@ -103,10 +103,10 @@ def test_a_file_that_fails_and_can_be_closed_all_the_same(
     abandon(sink)
     err = capsys.readouterr().err
     if suffix in (".csv", ".jsonl"):
-        assert f"what was written so far is in {path}.partial" in err
+        assert f"the rows written so far are in {path}.partial" in err
         assert Path(f"{path}.partial").read_text().splitlines()[-1] in ("3", '{"n": 3}')
     else:
-        assert f"what was written is not whole: {path}.partial" in err
+        assert f"the written file is not whole: {path}.partial" in err
 
 
 def test_whole_lines() -> None:

@@ -1,8 +1,7 @@
 """A plugin for runs without compilation: kernels that refuse a negative index into an array.
 
-Compiled ones take it as it is, and read what is before the array; arrays of NumPy by themselves
-count it from the end.
-"""
+Compiled ones take it without a check, and read memory before the array; arrays of NumPy by
+themselves count it from the end."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from sase.engine.kernels.jit import compiler
 
 
 class Checked(np.ndarray[Any, Any]):
-    """An array whose indexes count from the beginning."""
+    """An array with indexes that count from the beginning."""
 
     def __getitem__(self, key: Any) -> Any:
         _check(key)
@@ -34,7 +33,7 @@ def _check(key: Any) -> None:
 
 
 def checked(value: Any) -> Any:
-    """What a kernel is given, with checked arrays."""
+    """The arguments of a kernel, with checked arrays."""
     if type(value) is np.ndarray:
         return value.view(Checked)
     if isinstance(value, tuple):

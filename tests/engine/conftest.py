@@ -1,4 +1,4 @@
-"""What all tests of the engine share."""
+"""The fixtures of all tests of the engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sase.engine.results import row_history
 
 @pytest.fixture(scope="session", autouse=True)
 def small_pieces() -> Iterator[None]:
-    """What streams keep of their input is united as soon as there are a few pieces."""
+    """The kept pieces of the input of a stream are united as soon as there are a few."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_history, "MANY", 3)
         patch.setattr(row_history, "RUN", 2)

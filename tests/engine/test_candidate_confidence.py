@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sase.binding.folding import INT64_MAX
+from sase.binding.values.folding import INT64_MAX
 from sase.engine.kernels.confidence import first_times
 from sase.engine.kernels.confidence.first_times import FEW, nodes_of, solve
 from sase.engine.operators.imprecise.candidate_confidence import (
@@ -99,7 +99,7 @@ def test_windows_over_long_intervals(unit: int) -> None:
 
 @pytest.mark.random
 def test_the_sum_over_first_times_is_that_of_each_by_itself() -> None:
-    """Of long intervals, whose worlds are too many: pieces are summed by a few places."""
+    """Of long intervals, with too many worlds: pieces are summed by a few places."""
     for number in draw_numbers(EXAMPLES):
         random = Random(number)
         longest, at, steps = random.choice((30, 70, 150)), 0, list[list[TimeBounds]]()
@@ -127,7 +127,7 @@ def drawn(random: Random, at: int, longest: int) -> TimeBounds:
 
 
 def test_an_absence_before_a_long_interval() -> None:
-    """What is within the window before the event goes by where that is, beyond its own end."""
+    """The events within the window before a negative one depend on its place, not its end."""
     times = [sum(-5 <= n <= 20 for n in (time - 2, time - 1)) for time in range(-4, 56)]
     expected = 1 - sum(times) / 26 / 60
     step, negative = [TimeBounds(-4, 55)], PlacedNegative(TimeBounds(-5, 20), 0)
@@ -138,11 +138,11 @@ def test_more_uncertain_events_than_memory_can_hold() -> None:
     """It was a bare error of NumPy: the cube of 20,000 has more bytes than there are addresses."""
     lo, one = np.arange(20_000), np.zeros(1, np.int64)
     with pytest.raises(BudgetError, match=r"20,001 events of it and around it"):
-        GapConfidence().of(lo, lo + 9, one, one + 9, one, one, np.ones(20_001, np.int64))
+        GapConfidence().of([lo, lo + 9, one, one + 9, one, one, np.ones(20_001, np.int64)])
 
 
 def test_a_negated_end_over_long_intervals() -> None:
-    """What lies wholly behind the window, or before the match, forbids nothing."""
+    """An event wholly behind the window, or before the match, forbids nothing."""
     steps = [[TimeBounds(0, 10**6)], [TimeBounds(10**7, 10**7 + 10**6)]]
     confidence = CandidateConfidence(10**8)
     assert confidence.of(steps, [PlacedNegative(TimeBounds(2 * 10**8, 3 * 10**8), 2)]) == 1

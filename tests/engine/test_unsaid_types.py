@@ -1,4 +1,4 @@
-"""Queries compiled without knowing what columns hold, and events that hold it."""
+"""Queries compiled without knowing the types of columns, and events that have them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_stream_keeps_the_kind_of_a_column(again: bool) -> None:
         matcher = plan.restore(matcher.snapshot())
     with pytest.raises(SchemaError, match=r"`k` is a string here, .* had it as an integer"):
         matcher.push(pa.table({"ts": [1], "type": ["B"], "k": ["x"]}))
-    # Which was not taken, and neither does what was refused count.
+    # It was not taken, and neither does a refused one count.
     assert len(matcher.push(pa.table({"ts": [1], "type": ["B"], "k": [0.0]})).rows) == 1
 
 
@@ -77,7 +77,7 @@ def test_what_cannot_be_compared_is_refused_when_events_show_it(where: str, why:
 )
 def test_nor_over_series(where: str) -> None:
     plan = sase.compile(f"EVENT SEQ(A+ a[], B b) WHERE {where} WITHIN 9", sase.Schema())
-    with pytest.raises(SchemaError, match="without knowing what columns hold"):
+    with pytest.raises(SchemaError, match="without knowing the types of columns"):
         plan.run(pa.table({"ts": [0, 1], "type": ["A", "B"], "k": [1, 2], "m": ["x", "y"]}))
 
 
@@ -139,7 +139,7 @@ def test_what_needs_no_types_is_found_without(where: str) -> None:
 
 
 def test_a_type_without_events_says_nothing() -> None:
-    """Nothing is asked of its columns as long as there are none."""
+    """No condition is on its columns as long as there are none."""
     query = "EVENT SEQ(A a, B+ b[]) WHERE max(b[].s) > 'x' OR a.s < b[1].s WITHIN 9"
     first, none = [{"ts": 0, "s": "w"}], list[dict[str, object]]()
     assert len(sase.match(query, {"A": first, "B": none})) == 0
@@ -266,7 +266,7 @@ def test_times_of_a_schema_that_names_no_unit(unit: str) -> None:
     ids=str,
 )
 def test_a_window_without_a_unit_counts_integer_times_only(times: pa.Array, proposed: str) -> None:
-    """What a number counts in others is a matter of storage, however the events come."""
+    """The moments that a number counts in others depend on storage, however the events come."""
     query = "EVENT SEQ(A a, B b) WITHIN 60 INCLUSIVE"
     table = pa.table({"ts": times, "type": ["A", "B"]})
     plan = sase.compile(query, sase.Schema())
@@ -301,7 +301,7 @@ def test_what_no_type_declares_is_of_no_kind(value: str) -> None:
 @pytest.mark.parametrize(
     ("condition", "of_the_other"),
     [
-        ("last(b[].s) > first(b[1..i-1].s)", True),  # of the first event nothing is asked
+        ("last(b[].s) > first(b[1..i-1].s)", True),  # no condition is on the first event
         ("NOT (last(b[].s) > first(b[1..i-1].s))", True),
         ("b[i].s > 'm'", True),
         ("NOT (b[i].s > 'm')", False),
@@ -315,7 +315,7 @@ def test_what_no_type_declares_is_of_no_kind(value: str) -> None:
     ],
 )
 def test_a_branch_may_declare_what_another_does_not(condition: str, of_the_other: bool) -> None:
-    """A condition on what no type of a branch declares holds there, whatever the column has."""
+    """A condition on an attribute that no type of a branch declares holds there."""
     columns = {
         "ts": [1, 2, 3],
         "type": ["A", "D", "C"],

@@ -1,7 +1,7 @@
 """Numbers with a point are exact: beside decimals, integers and floats of any width, on every way.
 
-What must hold is said by Python's `decimal` and `fractions`; `nearest_single` by NumPy's float32.
-"""
+The expected values are those of Python's `decimal` and `fractions`; `nearest_single` by NumPy's
+float32."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sase
-from sase.binding.folding import COMPARISONS
-from sase.binding.literals import nearest_float
+from sase.binding.values.folding import COMPARISONS
+from sase.binding.values.literals import nearest_float
 from sase.errors import SchemaError
 from tests.naive.values import nearest_single
 
@@ -73,7 +73,7 @@ def _as_compared(literal: Decimal, kind: str) -> Fraction | float:
 
 
 def _condition(kind: str, draw: random.Random) -> tuple[str, list[str], Callable[[Any], bool]]:
-    """A condition on `x.p`, its literals, and what it says of a value that is not NULL."""
+    """A condition on `x.p`, its literals, and its truth for a value that is not NULL."""
     first, second = (draw.choice(NUMBERS) for _ in range(2))
     one, two = (_as_compared(Decimal(text), kind) for text in (first, second))
     sign = draw.choice(["=", "!=", "<", "<=", ">", ">="])

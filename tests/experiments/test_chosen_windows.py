@@ -1,4 +1,4 @@
-"""What the default plan gains by match windows, and what they cost as a stream grows."""
+"""The gain of the default plan by match windows, and their cost as a stream grows."""
 
 from __future__ import annotations
 

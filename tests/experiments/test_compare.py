@@ -1,4 +1,4 @@
-"""What two commits are compared by."""
+"""The measures by which two commits are compared."""
 
 from __future__ import annotations
 

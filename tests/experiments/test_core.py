@@ -1,4 +1,4 @@
-"""The core of the experiments: what is checked, left out, taken over, and concluded."""
+"""The core of the experiments: checks, omissions, earlier results, and conclusions."""
 
 import time
 
@@ -223,9 +223,9 @@ def test_a_recipe_that_declined_is_left_out_with_its_reason():
     assert listed("EVENT SEQ(A a, B b)", "postponed")(table).run()
     query = "EVENT SEQ(A a, B+ b[]) WHERE max(b[..i].v) < 3 WITHIN 9"
     assert listed(query, "postponed_filters", needs=("unfold_aggregates", "filter_early"))(table)
-    with pytest.raises(LeftOut, match="another recipe's plan: postpone_conditions declined"):
+    with pytest.raises(LeftOut, match="another recipe's plan: use_algorithm declined"):
         query = "EVENT SEQ(A a, B+ b[]) WHERE strict_contiguity {b[i].v > 0}"
-        listed(query, "postponed", needs=("postpone_conditions",))(table)
+        listed(query, "postponed", needs=("use_algorithm",))(table)
 
 
 def test_normalised_throughput_is_1_at_the_lightest_load():

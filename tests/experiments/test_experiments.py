@@ -1,4 +1,4 @@
-"""Every experiment runs at its smallest size, and the report is made of what comes out."""
+"""Every experiment runs at its smallest size, and the report is made of the results."""
 
 import importlib.util
 

@@ -1,4 +1,4 @@
-"""What late rows cost while they wait is measured of buffers that release the same."""
+"""The cost of late rows that wait is measured with buffers that release the same."""
 
 from __future__ import annotations
 

@@ -97,6 +97,7 @@ def test_c_may_take_longer_for_what_is_the_same_to_it(
     assert is_c_uneven("all")(Results(rows)).holds is is_so
 
 
+@pytest.mark.heavy
 def test_live_keys_take_memory() -> None:
     """Those of two levels more than the heads of their stacks alone."""
     told = re.search(r"([\d.]+) bytes a key", many_keys.memory(100_000, "next"))

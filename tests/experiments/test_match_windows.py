@@ -1,4 +1,4 @@
-"""The figures of match windows, and what they say of the findings of the paper."""
+"""The figures of match windows, and their support for the findings of the paper."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from experiments.window_findings import PLAIN, Point, findings
 
 
 def point(label: str, **gained: float) -> Point:
-    """A point at which methods gain so many times, and save ten times as many steps."""
+    """A point at which methods gain by a factor, and save ten times as many steps."""
     made = Point(label)
     made.add(PLAIN, 1.0, {"RunEvaluation": {"steps": 100_000}})
     for method, factor in gained.items():

@@ -1,4 +1,4 @@
-"""The grid of default plans beside recipes: its queries, and what a cell says."""
+"""The grid of default plans beside recipes: its queries, and the output of a cell."""
 
 from __future__ import annotations
 

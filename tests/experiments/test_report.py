@@ -1,4 +1,4 @@
-"""The committed results: what does not hold has a reason, and the report says what figures say."""
+"""Committed results: a finding that does not hold has a reason; the report agrees with figures."""
 
 import pytest
 

@@ -12,7 +12,7 @@ EVENTS = 150_000
 
 
 def expected(window: int, length: int, domain: int) -> float:
-    """Sequences for each event: what may come before a last one, by the chances of its values.
+    """Sequences for each event: those possible before a last one, by chances.
 
     The paper's (1) is an L-th of it: that counts a choice of L of W events once in W windows.
     """

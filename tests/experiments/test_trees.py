@@ -37,7 +37,7 @@ def test_patterns_of_every_kind_are_drawn() -> None:
 
 
 def summed_up(*figures: tuple[int, float, float]) -> list[str]:
-    """What is said of queries by their results, and the seconds of the chosen plan and the walk."""
+    """Explanations of queries by their results, and the seconds of the chosen plan and the walk."""
     wanted = next(q for q in workload(400, 1) if q.is_wanted)
     found = [
         (wanted, Cell(wanted, {trees.CHOSEN: chosen, trees.WALK: walk}, 0.0, results, 0.0, 0.0))

@@ -49,7 +49,7 @@ def inherited(matcher: sase.Matcher, queue: Any) -> None:
 
 
 def main(method: str) -> dict[str, Any]:
-    """What this process finds, and what those that it starts find."""
+    """The matches of this process, and those of the processes that it starts."""
     plan = sase.compile(QUERY, EVENTS)
     outcome: dict[str, Any] = {"here": found(plan)}
     matcher = plan.open()

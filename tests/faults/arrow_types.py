@@ -1,8 +1,7 @@
 """A process that judges a column of every type that pyarrow makes, each in a child of its own.
 
-For each type a line of standard output says by which ways the child was killed, or raised what is
-no error of ours, or found what is wrong.
-"""
+For each type a line of standard output says by which ways the child was killed, or raised an error
+that is not ours, or found wrong matches."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ SERIES = "EVENT SEQ(A+ a[], B b) WITHIN 10"
 
 
 class Point(pa.ExtensionType):
-    """A type of a user, whose storage is any."""
+    """A type of a user, with any storage."""
 
     def __init__(self, storage: pa.DataType) -> None:
         super().__init__(storage, "test.point")
@@ -236,7 +235,7 @@ def pushed_late(query: str, batch: pa.RecordBatch) -> Any:
 
 
 def pushed_often(query: str, batch: pa.RecordBatch) -> Any:
-    """In so many pushes that the rows which are kept are merged."""
+    """In enough pushes that the kept rows are merged."""
     matcher = sase.compile(query, batch.schema).open()
     for number in range(MANY + 2):
         times = pa.array(range(number, number + ROWS))
@@ -319,7 +318,7 @@ def _key(row: dict[str, Any]) -> str:
 
 
 def faults(column: pa.Array) -> Iterator[list[str]]:
-    """What is wrong with each way: `begins` before it, so that an end of the process shows."""
+    """The mistakes of each way: `begins` before it, so that an end of the process shows."""
     numbers = pa.array(range(1, ROWS + 1))
     batch = pa.record_batch({"ts": numbers, "type": pa.array(TYPES), "v": column})
     for query, ways in WAYS.items():
@@ -343,7 +342,7 @@ def faults(column: pa.Array) -> Iterator[list[str]]:
 
 
 def forked(make: Callable[[], pa.Array]) -> str:
-    """What is wrong with a column, judged in a child: nothing, if nothing is said."""
+    """The mistakes of a column, judged in a child: none, if there is no output."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -358,7 +357,7 @@ def forked(make: Callable[[], pa.Array]) -> str:
         found = [json.loads(line) for line in lines]
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     wrong = [" ".join(each) for each in found if each[2] in ("FAILED", "DIFFERS")]
-    if status and found:  # what makes the column may end, too
+    if status and found:  # making the column may end the process, too
         wrong.append(f"{status} at {' '.join(found[-1])}")
     return "\n".join(wrong)
 
@@ -366,7 +365,7 @@ def forked(make: Callable[[], pa.Array]) -> str:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as own:
         os.chdir(own)
-        list(faults(six(["x", "y"], pa.string())))  # loads what all need
+        list(faults(six(["x", "y"], pa.string())))  # loads modules that all need
         os.chdir("/")
     part, parts, words = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     names = {name: make for name, make in columns().items() if not words or name in words}

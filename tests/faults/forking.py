@@ -1,4 +1,4 @@
-"""A process that loads the program, and forks one that runs it for each line of standard input."""
+"""A process that loads the program, and forks one that runs it, or a script, for each line."""
 
 from __future__ import annotations
 
@@ -7,22 +7,40 @@ import os
 import resource
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from pkgutil import walk_packages
+from typing import Any, NoReturn
 
 import pyarrow.csv
 import pyarrow.dataset
 import pyarrow.parquet
 
-import sase
+import sase.api
+import sase.cli
+import sase.diagnostics
+import sase.engine
+import sase.generate
+import sase.planning
 from sase.cli.main import main
 
-# What is loaded here need not be loaded by each, nor is it of the memory that each may take.
-LOADED = pyarrow.csv, pyarrow.dataset, pyarrow.parquet, sase.match, sase.explain, sase.Matcher
+# The seconds after which a process has ended, or it is ended.
+MOST_SECONDS = 300
+# Modules that are loaded here need not be loaded by each, nor do they count in the memory that each
+# may take: whole packages, but none that load Spark.
+PACKAGES = sase.api, sase.cli, sase.diagnostics, sase.engine, sase.generate, sase.planning
+LOADED = (
+    (pyarrow.csv, pyarrow.dataset, pyarrow.parquet),
+    tuple(
+        import_module(module.name)
+        for package in PACKAGES
+        for module in walk_packages(package.__path__, f"{package.__name__}.")
+    ),
+)
 
 
 def limit(asked: dict[str, Any]) -> None:
-    """Have the system refuse what it is to refuse to this process."""
+    """Have the system refuse the given resources to this process."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if asked["most"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (asked["most"], resource.RLIM_INFINITY))
@@ -52,6 +70,17 @@ def close(names: list[str]) -> None:
         setattr(sys, name, None)
 
 
+def run(script: str | None, arguments: list[str]) -> int:
+    """Run the program, or a script as Python runs it behind `-c`; the exit status."""
+    if script is None:
+        return main(arguments)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.argv = ["-c", *arguments]
+    exec(compile(script, "<string>", "exec"), {"__name__": "__main__"})
+    sys.stdout.flush()
+    return 0
+
+
 def become(asked: dict[str, Any]) -> int:
     """Run the program; its exit status."""
     os.chdir(asked["folder"])
@@ -63,8 +92,9 @@ def become(asked: dict[str, Any]) -> int:
     if asked["out"] is not None:
         lead_output(asked["out"])
     close(asked["closed"])
+    signal.alarm(MOST_SECONDS)
     try:
-        status = main(asked["arguments"])
+        status = run(asked["script"], asked["arguments"])
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 1
     if sys.stderr is not None:
@@ -73,12 +103,39 @@ def become(asked: dict[str, Any]) -> int:
 
 
 def read_both(pipes: list[int]) -> list[str]:
-    """What comes by two pipes, of which little comes by the second."""
+    """The bytes of two pipes, of which the second has few."""
     read = []
     for pipe in pipes:
         with open(pipe, encoding="utf-8") as file:
             read.append(file.read())
     return read
+
+
+def end_as(asked: dict[str, Any]) -> NoReturn:
+    """Run the program, and end."""
+    try:
+        os._exit(become(asked))
+    finally:  # of an exception, which is as it would be
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)
+
+
+def begun(asked: dict[str, Any]) -> int:
+    """Begin the program with named pipes as its streams, and return its process."""
+    child = os.fork()
+    if not child:
+        for number, name in enumerate(asked["pipes"]):
+            end = os.open(name, os.O_WRONLY if number else os.O_RDONLY)
+            os.dup2(end, number)
+            os.close(end)
+        sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+        end_as(asked)
+    return child
+
+
+def status_of(child: int) -> int:
+    """How a process has ended."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def forked(asked: dict[str, Any]) -> tuple[int, str, str]:
@@ -89,17 +146,20 @@ def forked(asked: dict[str, Any]) -> tuple[int, str, str]:
         for number, (_, writing) in enumerate(pipes, 1):
             os.dup2(writing, number)
         os.closerange(3, pipes[-1][-1] + 1)
-        try:
-            os._exit(become(asked))
-        finally:  # of an exception, which is as it would be
-            sys.excepthook(*sys.exc_info())
-            os._exit(1)
+        end_as(asked)
     for _, writing in pipes:
         os.close(writing)
     out, err = read_both([reading for reading, _ in pipes])
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), out, err
+    return status_of(child), out, err
+
+
+def done(asked: dict[str, Any]) -> Any:
+    """Do the work of a line: run a process to its end, begin one, or wait for the end of one."""
+    if "wait" in asked:
+        return status_of(asked["wait"])
+    return begun(asked) if asked["pipes"] else forked(asked)
 
 
 if __name__ == "__main__":
     for line in sys.stdin:
-        print(json.dumps(forked(json.loads(line))), flush=True)
+        print(json.dumps(done(json.loads(line))), flush=True)

@@ -1,6 +1,6 @@
-"""The program in processes of its own, to which the system refuses something.
+"""The program in processes of its own, to which the system may refuse something, and scripts.
 
-They are forked from one that has loaded the program, which takes longer than what most of them do.
+They are forked from one that has loaded the program, which takes longer than most of them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -22,7 +24,7 @@ QUERY = "EVENT SEQ(A a, B b) WHERE a.v < b.v WITHIN 40 RETURN a.ts AS first, b.t
 
 
 class Ended(NamedTuple):
-    """How a process ended, and what it said."""
+    """How a process ended, and its output."""
 
     status: int
     out: str
@@ -54,6 +56,40 @@ def write_events(path: Path, rows: int = 4_000) -> Path:
 # ---------------------------------------------------------------- forked
 
 
+class Running:
+    """The program in a process with streams that stay open."""
+
+    def __init__(self, programs: Programs, arguments: Sequence[str | Path]) -> None:
+        self._programs = programs
+        self.returncode: int | None = None
+        with TemporaryDirectory() as folder:
+            names = [f"{folder}/{name}" for name in ("stdin", "stdout", "stderr")]
+            for name in names:
+                os.mkfifo(name)
+            self.pid = programs.asked(arguments=[*map(str, arguments)], pipes=names)
+            self.stdin = os.fdopen(os.open(names[0], os.O_WRONLY), "w", encoding="utf-8")
+            self.stdout, self.stderr = (
+                os.fdopen(os.open(name, os.O_RDONLY), encoding="utf-8") for name in names[1:]
+            )
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def communicate(self) -> tuple[str, str]:
+        """Close its input, wait for its end, and return the rest of its output."""
+        with suppress(BrokenPipeError):
+            self.stdin.close()
+        with ThreadPoolExecutor(1) as other:
+            err = other.submit(self.stderr.read)
+            out = self.stdout.read()
+        self.returncode = self._programs.asked(wait=self.pid)
+        self.stdout.close()
+        self.stderr.close()
+        return out, err.result()
+
+
 class Programs:
     """Runs the program in processes that are forked from one."""
 
@@ -76,23 +112,42 @@ class Programs:
         its memory grows by no more than `memory`. Its standard output is the file `out`, or a pipe
         that nobody reads where that is empty; of stdin, stdout and stderr some may be closed.
         """
+        done = self._ended(
+            arguments=[*map(str, arguments)], most=most, deadly=deadly, memory=memory,
+            environment=environment or {}, out=out, closed=[*closed],
+        )  # fmt: skip
+        assert "Traceback" not in done.err, done.err
+        return done
+
+    def printed(self, script: str, *arguments: object) -> str:
+        """Return the output of a script, which is called with arguments and must not fail."""
+        done = self._ended(script=script, arguments=[*map(str, arguments)])
+        assert done.status == 0, done.err
+        return done.out
+
+    def begun(self, *arguments: str | Path) -> Running:
+        """Begin it in the folder in which we are."""
+        return Running(self, arguments)
+
+    def _ended(self, **asked: Any) -> Ended:
+        return Ended(*self.asked(**asked))
+
+    def asked(self, **asked: Any) -> Any:
+        """The answer of the process that forks."""
         asked = {
-            "folder": os.getcwd(), "arguments": [*map(str, arguments)], "most": most,
-            "deadly": deadly, "memory": memory, "environment": environment or {}, "out": out,
-            "closed": [*closed],
-        }  # fmt: skip
+            "folder": os.getcwd(), "script": None, "most": None, "deadly": False, "memory": None,
+            "environment": {}, "out": None, "closed": [], "pipes": None,
+        } | asked  # fmt: skip
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         print(json.dumps(asked), file=self._server.stdin, flush=True)
-        done = Ended(*json.loads(self._server.stdout.readline()))
-        assert "Traceback" not in done.err, done.err
-        return done
+        return json.loads(self._server.stdout.readline())
 
 
 @contextmanager
 def programs() -> Iterator[Programs]:
-    """What runs the program, until the end."""
-    command = [sys.executable, str(Path(__file__).with_name("forking.py"))]
+    """Runs the program, until the end."""
+    command = [sys.executable, "-m", "tests.faults.forking"]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:

@@ -17,7 +17,7 @@ PARTS = 4
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_each_type_is_read_or_refused(part: int) -> None:
-    """By an error of ours: no child is killed, raises another, or finds what others do not."""
+    """By an error of ours: no child is killed, raises another, or finds other matches."""
     command = [sys.executable, "-m", "tests.faults.arrow_types", str(part), str(PARTS)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     found = dict(json.loads(line) for line in done.stdout.splitlines())

@@ -76,7 +76,7 @@ def removed(path: Path) -> None:
 CHANGES = (cut_off, cut_to_nothing, replaced, written_anew, removed)
 
 
-# What files a change is made to while they are read: Parquet is read by pages, too.
+# The files that are changed while they are read: Parquet is read by pages, too.
 CHANGED = pytest.mark.parametrize(
     ("suffix", "most", "change"),
     [
@@ -105,7 +105,7 @@ def test_a_file_that_changes_before_it_is_read_as_a_whole(
 def test_a_file_that_changes_while_its_pieces_are_read(
     suffix: str, most: int, change: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    """No more than what was there before is taken, and then there is the error."""
+    """No more than the earlier rows is taken, and then there is the error."""
     path, files = opened(tmp_path, suffix, most)
     pieces = files.batches(["ts", "v"], size=1000)
     _, first = next(pieces)
@@ -120,7 +120,7 @@ def test_a_file_that_changes_while_its_pieces_are_read(
 
 
 def opened(folder: Path, suffix: str, most: int) -> tuple[Path, Files]:
-    """The events in a file of a format, of which so many bytes may be held."""
+    """The events in a file of a format, with a limit on the bytes that may be held."""
     path = write(folder / f"e{suffix}", EVENTS)
     files = open_files(path)
     files.most = most
@@ -144,7 +144,7 @@ def small_files(size: int) -> Iterator[None]:
 def test_a_full_disk_while_events_are_sorted_on_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The message names the folder and what to do, and nothing is left there."""
+    """The message names the folder and a remedy, and nothing is left there."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     path = write(tmp_path / "e.parquet", EVENTS.take(np.arange(ROWS)[::-1]))

@@ -7,7 +7,6 @@ import re
 import resource
 import shlex
 import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from tests.faults.processes import (
     Programs,
     ended,
     program,
-    programs,
     write_events,
 )
 
@@ -57,12 +55,6 @@ FILES = {
     ],
 }  # fmt: skip
 READING = [(read, each) for read, every in FILES.items() for each in every]
-
-
-@pytest.fixture(scope="module")
-def forked() -> Iterator[Programs]:
-    with programs() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +165,7 @@ def test_too_little_memory(
 @pytest.mark.parametrize("megabytes", [100, 300])
 @pytest.mark.parametrize("name", ["run", "why"])
 def test_too_few_addresses_to_begin(name: str, megabytes: int, events: Path) -> None:
-    """As by `ulimit -v`: our sentence stands alone, and not behind what libraries say."""
+    """As by `ulimit -v`: our sentence is alone, and not behind messages of libraries."""
     status, out, err = limited(megabytes, name, "-q", QUERY, "--events", str(events))
     assert (status, out) == (1, "")
     (line,) = err.splitlines()
@@ -206,7 +198,7 @@ def test_a_script_is_told_before_it_loads_a_library() -> None:
 @pytest.mark.parametrize("before", ["numpy", "pyarrow"])
 @pytest.mark.parametrize("megabytes", [400, 520])
 def test_a_script_that_has_loaded_some_is_told_as_well(before: str, megabytes: int) -> None:
-    """What LLVM and the linker say of too few addresses is our error."""
+    """Messages of LLVM and the linker on too few addresses are our error."""
     script = (
         f"import resource, {before}\n"
         f"resource.setrlimit(resource.RLIMIT_AS, ({megabytes} << 20, {megabytes} << 20))\n"
@@ -222,7 +214,7 @@ def test_a_script_that_has_loaded_some_is_told_as_well(before: str, megabytes: i
 
 
 def limited(megabytes: int, *arguments: str) -> Ended:
-    """What becomes of the program in a process of so many addresses."""
+    """The outcome of the program in a process with a limit on addresses."""
     size = megabytes << 20
     limit = partial(resource.setrlimit, resource.RLIMIT_AS, (size, size))
     return ended(program(*arguments), preexec_fn=limit)

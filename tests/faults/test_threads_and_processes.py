@@ -1,4 +1,4 @@
-"""What docs/engine.md promises of threads, tasks, processes and signals, and of inputs that go."""
+"""The promises of docs/engine.md on threads, tasks, processes, signals and lost inputs."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ import pyarrow.parquet
 import pytest
 
 import sase
+from sase.base.limits import heeding
 from sase.cli.main import main
 from sase.engine.kernels.jit.compiler import COMPILING
 from sase.errors import SaseError
-from sase.heed import heeding
 from tests.engine.operators.plans import plan_of, stream, told
 from tests.engine.pipeline.test_threads import Paused
 from tests.faults.processes import ROOT, write_events
@@ -46,7 +46,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs signals and fork")
                pytest.param("forkserver", marks=pytest.mark.heavy)]
 )  # fmt: skip
 def test_processes_that_are_started_after_use(method: str) -> None:
-    """They match, by threads as well, what their parent matches; and it goes on undisturbed."""
+    """They match, by threads as well, as their parent does; and it continues undisturbed."""
     command = [sys.executable, str(ROOT / "tests/faults/after_use.py"), method]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
@@ -101,7 +101,7 @@ def in_a_child(work: Callable[[], bool], seconds: int = 20) -> int:
 
 
 def forked_amid(query: str, expected: list[Any], step: int) -> tuple[int, bool]:
-    """Fork while a thread stands at a step of a run of a query; what a child came to."""
+    """Fork while a thread is at a step of a run of a query; the outcome of the child."""
     stands, may_go, steps = Event(), Event(), list[str]()
 
     def ask(where: str) -> None:
@@ -239,7 +239,7 @@ def test_tasks_run_a_plan_at_once() -> None:
 
 
 def test_tasks_that_push_to_one_matcher_at_once() -> None:
-    """The one that works goes on, also if nobody waits for it any more; the others are refused."""
+    """The one that works continues, even if nobody waits for it; the others are refused."""
     plan, paused = plan_of("a middle", "optimized"), Paused()
     matcher = plan.open()
     done = Event()
@@ -271,7 +271,7 @@ def test_tasks_that_push_to_one_matcher_at_once() -> None:
 
 
 def in_a_thread(work: Callable[[], Any]) -> Future[Any]:
-    """What a thread makes of some work."""
+    """The result of some work in a thread."""
     outcome = Future[Any]()
 
     def run() -> None:
@@ -286,7 +286,7 @@ def in_a_thread(work: Callable[[], Any]) -> Future[Any]:
 
 @posix
 def test_an_interrupt_is_the_main_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What runs in other threads meanwhile comes to its end."""
+    """Work in other threads comes to its end meanwhile."""
     plan = plan_of("a middle", "optimized")
     expected, stop, runs = told(plan.run(EVENTS)), Event(), list[bool]()
 
@@ -368,7 +368,7 @@ def as_reader(table: pa.Table) -> Any:
 
 
 def as_a_stream_of_another(table: pa.Table) -> Any:
-    """By Arrow's C interface, whose memory is given back when nobody holds it."""
+    """By Arrow's C interface: its memory is given back when nobody holds it."""
     return pa.RecordBatchReader.from_stream(table.to_reader(7))
 
 

@@ -7,17 +7,17 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from sase.base.files import PARTIAL, PartialFile, write_whole
 from sase.cli.replay import _write_folder
 from sase.engine.results.sinks import FileSink
 from sase.errors import SaseError
-from sase.partial_file import PARTIAL, PartialFile, write_whole
-from tests.faults.processes import QUERY, Programs, program, programs, write_events
+from tests.faults.processes import QUERY, Programs, program, write_events
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs limits of processes")
 
@@ -36,18 +36,12 @@ WRITERS = {
     "a layout": ("format -w query.sase", "query.sase"),
     "generated events": ("generate stock --events 20k -o out.parquet", "out.parquet"),
 }
-# What is tried in every run; the others are alike.
+# The case of every run; the others are alike.
 FEW = ("matches as CSV", "matches as Parquet", "a page", "a layout")
 EACH = pytest.mark.parametrize(
     "name",
     [name if name in FEW else pytest.param(name, marks=pytest.mark.slow) for name in WRITERS],
 )
-
-
-@pytest.fixture(scope="module")
-def forked() -> Iterator[Programs]:
-    with programs() as found:
-        yield found
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +50,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def prepared(name: str) -> tuple[list[str], Path]:
-    """The arguments of a command whose output is there already, and that output."""
+    """The arguments of a command with an existing output, and that output."""
     words, out = WRITERS[name]
     write_events(Path(EVENTS))
     rows = (f"{n if n % 3 else 'none'},{'AB'[n % 2]},{n}\n" for n in range(900))
@@ -67,7 +61,7 @@ def prepared(name: str) -> tuple[list[str], Path]:
 
 
 def left_beside(out: Path) -> set[str]:
-    """What stands in the folder beside what was there."""
+    """The new files in the folder."""
     return {*os.listdir()} - {EVENTS, "bad.csv", "query.sase", out.name}
 
 
@@ -87,7 +81,7 @@ def test_an_end_at_any_write(name: str, forked: Programs) -> None:
         assert out.read_bytes() == before
         assert left_beside(out) == {out.name + PARTIAL}
         assert Path(out.name + PARTIAL).stat().st_size <= size
-    # What is left of a killed process hinders nobody.
+    # The remains of a killed process hinder nobody.
     assert forked.run(*arguments).status == 0
     assert out.read_bytes() != before
     assert left_beside(out) == set()
@@ -96,7 +90,7 @@ def test_an_end_at_any_write(name: str, forked: Programs) -> None:
 @pytest.mark.heavy
 @EACH
 def test_a_full_disk(name: str, forked: Programs) -> None:
-    """One line says it; of results what there is stays as a partial file, of others nothing."""
+    """One line names it; the results so far stay as a partial file, others leave nothing."""
     arguments, out = prepared(name)
     before = out.read_bytes()
     assert forked.run(*arguments).status == 0
@@ -108,10 +102,10 @@ def test_a_full_disk(name: str, forked: Programs) -> None:
         assert "File too large" in err.splitlines()[-1]
         if arguments[0] == "run":
             assert left_beside(out) == {out.name + PARTIAL}
-            kept = "what was written so far is in", "what was written is not whole:"
+            kept = "the rows written so far are in", "the written file is not whole:"
             assert any(f"{words} {out}{PARTIAL}" in err for words in kept)
             if size == whole - 1 and out.suffix in (".parquet", ".arrow"):  # which end in a footer
-                assert f"what was written is not whole: {out}{PARTIAL}" in err
+                assert f"the written file is not whole: {out}{PARTIAL}" in err
         else:
             assert left_beside(out) == set()
             assert name == "generated events" or f"'{out}" in err
@@ -119,7 +113,7 @@ def test_a_full_disk(name: str, forked: Programs) -> None:
 
 @pytest.mark.parametrize("suffix", ["csv", pytest.param("parquet", marks=pytest.mark.heavy)])
 def test_a_run_that_is_killed(suffix: str, forked: Programs) -> None:
-    """By SIGKILL, while it writes: its lock goes with it, and another run takes its place."""
+    """By SIGKILL, while it writes: its lock ends with it, and another run takes its place."""
     write_events(Path(EVENTS))
     out, partial = Path(f"out.{suffix}"), Path(f"out.{suffix}{PARTIAL}")
     out.write_text(OLD)
@@ -178,7 +172,7 @@ def test_a_file_that_becomes_wider_stays_locked() -> None:
 
 
 def test_many_writers_of_one_file_take_turns() -> None:
-    """Each that is not refused gives the name to what it wrote, and to nothing else."""
+    """Each that is not refused gives the name to its own output, and to nothing else."""
     written, found = list[bytes](), set[bytes]()
 
     def write(number: int) -> None:
@@ -225,7 +219,7 @@ def test_a_partial_file_that_its_writer_renames_meanwhile(monkeypatch: pytest.Mo
     assert os.listdir() == ["out"]
 
 
-# ---------------------------------------------------------------- what is there already
+# ---------------------------------------------------------------- existing files
 
 
 def test_permissions_and_links_stay(forked: Programs) -> None:

@@ -1,4 +1,4 @@
-"""Batches whose memory is not what they say: searched as columns of any layout, or refused."""
+"""Batches of memory unlike its description: searched in any layout, or refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 import sase
 from tests.fuzz import changes, driver
 
-# The first byte of a document that is a stream in Arrow's format, whose bytes were changed.
+# The first byte of a document that is a stream in Arrow's format with changed bytes.
 STREAM = b"\xff"
 TYPES = {
     str(kind): kind
@@ -74,7 +74,7 @@ def described(array: pa.Array) -> dict[str, Any]:
         children = [described(array.field(n)) for n in range(kind.num_fields)]
         widths = ("u1", "i1") if kind.mode == "sparse" else ("u1", "i1", "i4")
         buffers = [_numbers(*each) for each in zip(array.buffers(), widths, strict=False)]
-        if kind.mode == "sparse":  # whose fields begin where it does
+        if kind.mode == "sparse":  # with fields that begin where it does
             found["offset"], own = 0, slice(array.offset, array.offset + len(array))
             buffers[1][1] = buffers[1][1][own]
         return found | {"kind": kind.mode, "buffers": buffers, "children": children}
@@ -86,7 +86,7 @@ def described(array: pa.Array) -> dict[str, Any]:
 
 
 def _widths(array: pa.Array) -> list[str]:
-    """What the buffers of an array are made of."""
+    """The parts of the buffers of an array."""
     kind = array.type
     if pa.types.is_null(kind):
         return ["u1"]
@@ -342,7 +342,7 @@ def _push_late(query: str, batch: pa.RecordBatch) -> None:
 
 
 def _push_many(query: str, batch: pa.RecordBatch) -> None:
-    """Push each row, so that what was kept of them is merged."""
+    """Push each row, so that the kept rows are merged."""
     matcher = sase.compile(query, batch.schema, limit=MOST).open()
     for row in range(len(batch)):
         matcher.push(batch.slice(row, 1))
@@ -383,7 +383,7 @@ def judge(document: bytes) -> str:
 
 
 def _asked(query: str, batch: pa.RecordBatch) -> str:
-    """A query, whose window has a unit where times are moments."""
+    """A query, with a unit in its window if times are moments."""
     at = batch.schema.get_field_index("ts")
     is_integer = at < 0 or not pa.types.is_timestamp(batch.column(at).type)
     return query if is_integer else re.sub(r"(WITHIN \d+)", r"\1 us", query)
@@ -399,7 +399,7 @@ def _read(document: bytes) -> tuple[dict[str, Any], pa.RecordBatch]:
 
 
 def warm() -> None:
-    """Load what the first documents would load."""
+    """Load the modules that the first documents would load."""
     batch = pa.record_batch(_columns(Random(2)))
     for query in QUERIES:
         for way in WAYS:

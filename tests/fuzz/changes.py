@@ -88,7 +88,7 @@ def _is_number(value: object) -> bool:
 
 
 def places(data: Any) -> Iterator[tuple[Any, Any]]:
-    """Every entry of every object and list, as what holds it and its name or index."""
+    """Every entry of every object and list, as its container and its name or index."""
     if isinstance(data, dict | list):
         for key in list(data) if isinstance(data, dict) else range(len(data)):
             yield data, key

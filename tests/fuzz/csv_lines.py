@@ -1,4 +1,4 @@
-"""Lines of CSV with all that stands in such files: searched, or refused with a word of ours."""
+"""Lines of CSV with all that occurs in such files: searched, or refused with a word of ours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def make(number: int) -> bytes:
 
 
 def _values(kind: int, random: Random) -> dict[str, Callable[[int], str]]:
-    """What makes the values of each column."""
+    """The makers of the values of each column."""
     days = random.choice(("2026-01-{:02}", "{:02}/01/2026", "{}"))
     whole = random.choice((True, False))
     return {
@@ -61,7 +61,7 @@ def _hidden(text: str, odd: float, delimiter: str, random: Random) -> str:
 
 
 def _odd_names(columns: list[str], random: Random) -> list[str]:
-    """A header with a name that is none, or that stands twice."""
+    """A header with a name that is none, or that is there twice."""
     names, at = list(columns), random.randrange(len(columns))
     names[at] = random.choice(
         (*lines.ODD, *columns, names[at].upper(), f"{names[at]}.x", f'"{names[at]}"')
@@ -70,7 +70,7 @@ def _odd_names(columns: list[str], random: Random) -> list[str]:
 
 
 def warm() -> None:
-    """Load what the first documents would load."""
+    """Load the modules that the first documents would load."""
     lines.warm(make)
 
 

@@ -8,26 +8,19 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import strategies as st
-from hypothesis.errors import StopTest
 
 import sase
 from sase.errors import SaseError
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from sase.planning.recipes import recipe_names
-from tests.engine.branches.examples import examples as branches_examples
-from tests.engine.branches.shared import shared_queries
-from tests.engine.groups import queries as groups
-from tests.engine.imprecise import queries as imprecise
-from tests.engine.imprecise.comparing import TIME, in_order
-from tests.engine.imprecise.comparing import table as table_of
-from tests.engine.matching.examples import examples
-from tests.engine.matching.streams import TABLES
-from tests.engine.negative_groups.examples import examples as negative_groups_examples
+from tests.drawing import imprecise
+from tests.drawing.draw import Draw
+from tests.drawing.examples import first_example
+from tests.drawing.imprecise_ways import TIME, in_order
+from tests.drawing.imprecise_ways import table as table_of
+from tests.drawing.queries import FORMS
+from tests.drawing.streams import TABLES
 from tests.engine.operators.plans import QUERIES, stream
-from tests.engine.series.examples import drawn
-from tests.engine.series.examples import examples as series_examples
-from tests.engine.sets.examples import examples as sets_examples
 
 
 @dataclass(frozen=True)
@@ -38,15 +31,9 @@ class Base:
     table: Any
 
 
-EXAMPLES = st.one_of(
-    examples(),
-    series_examples(),
-    branches_examples(),
-    branches_examples(shared_queries),
-    negative_groups_examples(),
-    sets_examples(),
-).filter(lambda example: example.setting.layout != TABLES)
-# What holds state of its own beside that of a sequence: iterations, absences, branches and sets.
+# The forms of queries, but for two, which take other keywords.
+OTHERS = [form for form in FORMS if form not in ("single sets", "joined sets")]
+# Patterns with more state than that of a sequence: iterations, absences, branches and sets.
 OF_GROUPS = {
     "iterations": "EVENT SEQ(A a, (SEQ(B b, C? c) OR N+ n[])+ g[], Z? z) WHERE [id] WITHIN 8",
     "iterations with an absence": (
@@ -80,7 +67,7 @@ def _base(number: int) -> Base:
     while True:
         try:
             plan, table = _compiled(random)
-        except (SaseError, StopTest):  # none was drawn, or this recipe does not admit it
+        except SaseError:  # this recipe does not admit it
             continue
         options = drawn_options(random)
         lateness = random.choice((None, 0, 2, 10**7))
@@ -107,10 +94,13 @@ def _compiled(random: Random) -> tuple[sase.Plan, pa.Table]:
     if drawn_of < 0.7:
         return _compiled_of_worlds(random, recipe)
     if drawn_of < 0.78:
-        given = groups.draw(random.randrange(10**9))
-        table = pa.Table.from_pylist(given.rows)
-        return sase.compile(given.text, table, plan=recipe, types=given.types), table
-    example = drawn(random.randrange(10**9), EXAMPLES).sorted
+        return _compiled_of("groups", random, recipe)
+    return _compiled_of(random.choice(OTHERS), random, recipe)
+
+
+def _compiled_of(form: str, random: Random, recipe: str) -> tuple[sase.Plan, pa.Table]:
+    draw = Draw(random.randrange(10**9))
+    example = first_example(draw, form, lambda each: each.setting.layout != TABLES).sorted
     table = example.table
     return sase.compile(example.query.text, table, **example.keywords, plan=recipe), table
 
@@ -130,7 +120,7 @@ def base(number: int) -> Base:
 
 
 def warm() -> None:
-    """Run and push every kind of query, whose kernels may be compiled for it."""
+    """Run and push every kind of query; kernels may be compiled for it."""
     table = stream()
     for query in (*QUERIES.values(), *OF_GROUPS.values()):
         plan = sase.compile(query, table)

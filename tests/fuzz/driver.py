@@ -1,13 +1,13 @@
 """Run a target of fuzzing in a process of its own, which may crash, hang or exhaust its memory.
 
 A target is a module here with a constant `TARGET`. Whatever number it makes a document of, judging
-the document says in a word what became of it, such as "opened"; an error of ours counts as
-"refused". All else is a finding: another exception, a crash, a hang. Its document is kept in
-`corpus/`, where `test_targets.py` judges it ever after.
+the document names the outcome in a word, such as "opened"; an error of ours counts as "refused".
+All else is a finding: another exception, a crash, a hang. Its document is kept in `corpus/`, where
+`test_targets.py` judges it ever after.
 
 A document hangs on which its process has worked for more than `LONGEST` seconds of a processor, or
 slept `ASLEEP` times as long. Seconds in which it waits for a processor that others have are
-neither, so that a busy machine finds the same; where the system does not tell them, they are sleep.
+neither, so that a busy machine finds the same; if the system does not report them, they are sleep.
 
     python -m tests.fuzz.plan_json --seconds 60 --seed 7
 """
@@ -47,7 +47,7 @@ CORPUS = Path(__file__).parent / "corpus"
 LONGEST, PATIENCE, START = 5.0, 120.0, 600.0
 # How many times as long it may sleep, as while others compile, and seconds between two looks.
 ASLEEP, LOOK = 6, 0.5
-# Bytes of memory that a process may take beside what it has when it begins.
+# Bytes of memory that a process may take beside those at its start.
 MOST_BYTES = 3 << 30
 # Findings after which a run ends, and the words for them.
 MOST_FINDINGS = 20
@@ -61,7 +61,7 @@ class Target:
     make: Callable[[int], bytes]
     judge: Callable[[bytes], str]
     suffix: str = ".bin"
-    # What compiles or loads on first use, so that no document is blamed for it.
+    # Documents that compile or load on first use, so that no document is blamed for it.
     warm: Callable[[], object] = lambda: None
 
 
@@ -92,17 +92,18 @@ class Outcome:
 # ---------------------------------------------------------------- the process that may crash
 
 
-def _serve(module: str) -> None:
-    """Judge the documents that lines of the input name: a number, or the path of a file."""
+def _serve(modules: list[str]) -> None:
+    """Judge the documents that lines of the input name: a target, and a number or a file."""
     faulthandler.enable()
-    target: Target = importlib.import_module(module).TARGET
-    target.warm()
+    known: dict[str, Target] = {name: importlib.import_module(name).TARGET for name in modules}
+    for target in known.values():
+        target.warm()
     _bound_memory()
     out, sys.stdout = sys.stdout, sys.stderr
     print("ready", file=out, flush=True)
     for line in sys.stdin:
-        given, place = json.loads(line)
-        print(json.dumps(_judged(target, given, Path(place))), file=out, flush=True)
+        module, given, place = json.loads(line)
+        print(json.dumps(_judged(known[module], given, Path(place))), file=out, flush=True)
 
 
 def _bound_memory() -> None:
@@ -113,7 +114,7 @@ def _bound_memory() -> None:
 
 
 def _judged(target: Target, given: int | str, place: Path) -> tuple[str, str]:
-    """What became of a document, and if it is a finding, the traceback."""
+    """The outcome of a document, and if it is a finding, the traceback."""
     try:
         if isinstance(given, int):
             document = target.make(given)
@@ -123,7 +124,7 @@ def _judged(target: Target, given: int | str, place: Path) -> tuple[str, str]:
         return target.judge(document), ""
     except SaseError:
         return "refused", ""
-    except BaseException:  # told to the process that asked
+    except BaseException:  # sent to the calling process
         return "failed", traceback.format_exc()
 
 
@@ -131,10 +132,10 @@ def _judged(target: Target, given: int | str, place: Path) -> tuple[str, str]:
 
 
 class Worker:
-    """A process that judges documents; one that crashed or hangs is replaced by another."""
+    """A process that judges documents of targets; one that crashed or hangs is replaced."""
 
-    def __init__(self, module: str) -> None:
-        self._module = module
+    def __init__(self, *modules: str) -> None:
+        self._modules = modules
         self._folder = tempfile.TemporaryDirectory()
         self.place = Path(self._folder.name) / "document"
         self._process: subprocess.Popen[str] | None = None
@@ -151,22 +152,22 @@ class Worker:
         """Begin, which takes a while, if it has not begun."""
         self._running()
 
-    def ask(self, given: int | Path) -> tuple[str, str]:
-        """The word for the document of a number or a file, and what is known of a finding.
+    def ask(self, module: str, given: int | Path) -> tuple[str, str]:
+        """The word for the document of a number or a file, and the facts of a finding.
 
-        One that takes long may have had a kernel compiled: it is asked for again.
+        One that takes long may have had a kernel compiled: it is judged again.
         """
         before = self._worked()
-        word, said = self._asked(given, PATIENCE)
+        word, said = self._asked(module, given, PATIENCE)
         if word not in FINDINGS and self._worked() - before > LONGEST:
-            return self._asked(given, LONGEST)
+            return self._asked(module, given, LONGEST)
         return word, said
 
-    def _asked(self, given: int | Path, seconds: float) -> tuple[str, str]:
+    def _asked(self, module: str, given: int | Path, seconds: float) -> tuple[str, str]:
         process = self._running()
         assert process.stdin is not None
         named = given if isinstance(given, int) else str(given)
-        process.stdin.write(json.dumps([named, str(self.place)]) + "\n")
+        process.stdin.write(json.dumps([module, named, str(self.place)]) + "\n")
         process.stdin.flush()
         line = self._line(seconds)
         if line:
@@ -188,7 +189,7 @@ class Worker:
         if self._process is None:
             self._errors = (Path(self._folder.name) / "errors").open("w+", encoding="utf-8")
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fuzz.driver", self._module],
+                [sys.executable, "-m", "tests.fuzz.driver", *self._modules],
                 cwd=ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -196,7 +197,7 @@ class Worker:
                 text=True,
             )
             if self._line(START) != "ready":
-                raise RuntimeError(f"{self._module} does not begin:\n{self._stop()}")
+                raise RuntimeError(f"{', '.join(self._modules)} does not begin:\n{self._stop()}")
         return self._process
 
     def _line(self, seconds: float) -> str:
@@ -220,7 +221,7 @@ class Worker:
         return 0.0 if self._process is None else processor_time.waited(self._process.pid)
 
     def _stop(self) -> str:
-        """End it, with the stack on which it was; what it said of its end."""
+        """End it, with the stack on which it was; its output at its end."""
         if self._process is None or self._errors is None:
             return ""
         if self._process.poll() is None:
@@ -246,7 +247,7 @@ def fuzz(
         for place, number in enumerate(numbers, 1):
             if say and place % 10_000 == 0:
                 print(f"{module}: {outcome}", flush=True)
-            word, said = worker.ask(number)
+            word, said = worker.ask(module, number)
             outcome.counts[word] += 1
             if word in FINDINGS:
                 what = f"{module} {number} {word}:\n{said}"
@@ -299,4 +300,4 @@ def run(modules: list[str], arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    _serve(sys.argv[1:])

@@ -126,7 +126,7 @@ WRITERS: dict[str, Callable[[Random], bytes]] = {
 
 
 def make(number: int) -> bytes:
-    """What a file is and how it is searched, and its bytes, of which some were changed."""
+    """The format of a file, the way to search it, and its bytes, of which some were changed."""
     random = Random(number)
     suffix = random.choice([*WRITERS, ".parquet", ".arrow", ".feather"])
     head = {"suffix": suffix, "query": random.randrange(len(QUERIES)), "way": random.choice(WAYS)}
@@ -193,7 +193,7 @@ def judge(document: bytes) -> str:
 
 
 def warm() -> None:
-    """Load what the first documents would load."""
+    """Load the modules that the first documents would load."""
     for number in range(12):
         try:
             judge(make(number))

@@ -1,4 +1,4 @@
-"""Lines of JSON with all that stands in such files: searched, or refused with a word of ours."""
+"""Lines of JSON with all that occurs in such files: searched, or refused with a word of ours."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def make(number: int) -> bytes:
 
 
 def _values(kind: int, random: Random) -> dict[str, Callable[[int], str]]:
-    """What makes the values of each key, as JSON."""
+    """The makers of the values of each key, as JSON."""
     whole = random.choice((True, False))
 
     def time(at: int) -> str:
@@ -89,7 +89,7 @@ def _value(text: str, odd: float, random: Random) -> str:
 
 
 def warm() -> None:
-    """Load what the first documents would load."""
+    """Load the modules that the first documents would load."""
     lines.warm(make)
 
 

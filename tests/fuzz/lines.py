@@ -17,7 +17,7 @@ from typing import Any
 import sase
 from sase.cli.main import main
 from sase.engine.pipeline.batch import run
-from sase.engine.sources import followed_file
+from sase.engine.sources import tail as followed_file
 from tests.fuzz import changes
 from tests.fuzz.files import shown
 
@@ -34,15 +34,15 @@ QUERIES = (
 # Which forms of times there are, and those of whole numbers.
 KINDS, WHOLE = range(5), (0, 1)
 NAMES = ("ts", "type", "id", "v", "s", "when", "day", "flag")
-# What has texts that stand for missing values.
+# The formats with texts that mean missing values.
 TEXTS = (".csv", ".tsv")
 WAYS = (
     "match", "match", "quarantine", "compile", "pieces", "explain", "why", "follow", "salvaged",
     "schema",
 )  # fmt: skip
-# What a schema may say of a column, right or wrong.
+# The types that a schema may give a column, right or wrong.
 TYPES = ("integer", "float", "string", "string", "timestamp(us)", "boolean", "decimal", "date")
-# Texts of values that are hardly ones, and what is not UTF-8 or commands terminals.
+# Texts of values that are hardly ones, and bytes that are not UTF-8 or command terminals.
 ODD = (
     "", " ", "N/A", "NaN", "nan", "inf", "-inf", "1e999", "-0", "+5", "0x10", "1_000", "1,5", "007",
     "true", "TRUE", "yes", "null", "NULL", "None", "\\N", "-", "12:00", "2026-13-45", "2026-02-30",
@@ -151,7 +151,7 @@ def judge(document: bytes) -> str:
 
 
 def _followed(query: str, path: Path, how: dict[str, Any], more: list[str]) -> str:
-    """What becomes of lines that come by a few bytes, as the command has them."""
+    """The outcome of lines that come by a few bytes, as the command has them."""
     arguments = ["run", "--follow", "--events", "-", "-q", query, *more]
     arguments += [f"--{name}={text}" for name in ("null", "text") for text in how[name]]
     arguments += ["--seq", how["seq"]] if how["seq"] else []
@@ -161,7 +161,7 @@ def _followed(query: str, path: Path, how: dict[str, Any], more: list[str]) -> s
 
 
 def _by_schema(query: str, path: Path, how: dict[str, Any]) -> str:
-    """What becomes of lines whose columns are what a schema says, as the command has them."""
+    """The outcome of lines with columns of the types of a schema, as the command has them."""
     said = {"time": "ts", "type": "type", "columns": how["types"]}
     schema = path.with_suffix(".json")
     schema.write_text(json.dumps(said), encoding="utf-8")
@@ -174,7 +174,7 @@ def _by_schema(query: str, path: Path, how: dict[str, Any]) -> str:
 
 @contextlib.contextmanager
 def _streams(lines: io.TextIOWrapper) -> Iterator[None]:
-    """Have lines on standard input, and keep what is written."""
+    """Have lines on standard input, and keep the output."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         before, sys.stdin = sys.stdin, lines
@@ -186,7 +186,7 @@ def _streams(lines: io.TextIOWrapper) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _pieces(size: int) -> Iterator[None]:
-    """Have so many bytes come at once."""
+    """Have this number of bytes come at once."""
     before, followed_file.SIZE = followed_file.SIZE, size
     try:
         yield
@@ -195,7 +195,7 @@ def _pieces(size: int) -> Iterator[None]:
 
 
 def warm(make: Callable[[int], bytes]) -> None:
-    """Load what the first documents would load."""
+    """Load the modules that the first documents would load."""
     for number in range(40):
         with contextlib.suppress(Exception):  # which documents are judged for
             judge(make(number))

@@ -23,7 +23,7 @@ def make(number: int) -> bytes:
     known = base(number)
     document = changes.changed(json.loads(known.plan.to_json()), random)
     if len(json.dumps(document)) > MOST:
-        document = {"format": 1}
+        document = {"format": 2}
     if isinstance(document, dict) and random.random() < 0.98:
         with suppress(sase.SaseError):
             document["fingerprint"] = fingerprint(json.dumps(document))

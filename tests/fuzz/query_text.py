@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 import sase
-from sase.binding.script import check_script
+from sase.binding.script.script import check_script
 from sase.engine.sources.discovered import Discovered
 from sase.lang.layout import format_text
 from sase.lang.parser import parse_script
@@ -32,7 +32,7 @@ CASES = Path(__file__).parents[1] / "cases"
 TOKEN = re.compile(
     r"\s+|\w+|'(?:[^']|'')*'|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/|[<>!=]=|<>|\.\.|.", re.DOTALL
 )
-# What such a query costs is bounded as that of a stranger's is.
+# The cost of such a query is bounded as that of a stranger's is.
 LIMITS: dict[str, Any] = {"timeout": 1, "max_matches": 1000, "max_memory": "1GB"}
 # Characters of a query: a longer one takes longer, in proportion.
 MOST = 20_000
@@ -97,7 +97,7 @@ def _right() -> list[Seed]:
 
 
 def make(number: int) -> bytes:
-    """What is done with which query, and the events."""
+    """The action, its query, and the events."""
     random = Random(number)
     seed = random.choice(_seeds() if random.random() < 0.1 else _right())
     tokens = _any(random) if random.random() < 0.2 else _changed(list(seed.tokens), random)
@@ -172,7 +172,7 @@ def _with_a_character(text: str, random: Random) -> str:
     return f"{text[:at]}{chr(random.choice((0, 7, 27, 0x202E, 0xD800, 0x1F600)))}{text[at:]}"
 
 
-# ---------------------------------------------------------------- what is done with them
+# ---------------------------------------------------------------- actions
 
 
 def _check(text: str, table: Any, given: dict[str, Any]) -> None:
@@ -236,7 +236,7 @@ WAYS: dict[str, Callable[[str, Any, dict[str, Any]], None]] = {
 
 
 def judge(document: bytes) -> str:
-    """Do with a query what the document says; what is refused can be shown."""
+    """Do with a query the action of the document; a refused one can be shown."""
     head, _, data = document.partition(b"\n")
     how = json.loads(head)
     try:
@@ -254,7 +254,7 @@ def _shown(diagnostic: sase.Diagnostic) -> None:
 
 
 def warm() -> None:
-    """Load what the ways would load, without those that keep a limit, which compiling may break."""
+    """Load the modules that the ways would load, but for limits that compiling may break."""
     seed = _seeds()[0]
     text, table = "".join(seed.tokens), read_table(seed.table)
     for output in ("all", "count", "compressed"):

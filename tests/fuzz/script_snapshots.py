@@ -14,11 +14,11 @@ import numpy as np
 
 import sase
 from sase.engine.snapshots.codec import from_bytes, to_bytes
-from tests.engine.scripts.examples import ScriptExample, drawn
+from tests.drawing.script_examples import ScriptExample, drawn
 from tests.fuzz import changes, driver
 from tests.fuzz.documents import read_table, written_table
 
-# What a document begins with: how many parts it has, and behind that the length of each.
+# The header of a document: the number of its parts, and behind that the length of each.
 _NUMBER = np.dtype("<i8")
 LATENESS = (None, "0 s", "2 s", "30 s")
 
@@ -78,7 +78,7 @@ def make(number: int) -> bytes:
             _change(state, random)
     try:
         changed = to_bytes(state)
-    except (AssertionError, TypeError, OverflowError):  # what no header describes
+    except (AssertionError, TypeError, OverflowError):  # bytes that no header describes
         changed = known.snapshot[: random.randrange(len(known.snapshot))]
     parts = [known.script, changed, *map(written_table, known.rest.values())]
     lengths = np.array([len(parts), *map(len, parts)], _NUMBER)
@@ -86,7 +86,7 @@ def make(number: int) -> bytes:
 
 
 def _change(state: Any, random: Random) -> None:
-    """Change it, or what the matcher of a statement holds, which is a snapshot by itself."""
+    """Change it, or the snapshot of the matcher of a statement in it."""
     found = state.get("statements") if isinstance(state, dict) else None
     inner = [each for each in found.values() if _holds(each)] if isinstance(found, dict) else []
     if not inner or random.random() < 0.4:

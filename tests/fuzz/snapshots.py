@@ -15,7 +15,7 @@ from sase.engine.snapshots.codec import from_bytes, to_bytes
 from tests.fuzz import changes, driver
 from tests.fuzz.documents import base, read_table, warm, written_table
 
-# What a document begins with: the lengths of the plan, of the snapshot, and of the events.
+# The header of a document: the lengths of the plan, of the snapshot, and of the events.
 _HEAD = np.dtype("<i8")
 
 
@@ -58,7 +58,7 @@ def document(known: Stopped, random: Random, *, changes_it: bool) -> bytes:
             changes.change_state(state, random)
     try:
         snapshot = to_bytes(state)
-    except (AssertionError, TypeError, OverflowError):  # what no header describes
+    except (AssertionError, TypeError, OverflowError):  # bytes that no header describes
         snapshot = known.snapshot[: random.randrange(len(known.snapshot))]
     parts = [known.plan.encode(), snapshot, written_table(known.rest)]
     return np.array(list(map(len, parts)), _HEAD).tobytes() + b"".join(parts)

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Fault(NamedTuple):
-    """What is changed where: the text stands once in the file."""
+    """The change and its place: the text is once in the file."""
 
     name: str
     path: str
     right: str
     wrong: str
-    # What is run: the parts of the suite that are of the engine, of series alone, or of what tasks
-    # on Spark do.
+    # The tests to run: the parts of the suite for the engine, for series alone, or for tasks on
+    # Spark.
     suite: str = "engine"
 
 
@@ -31,13 +31,13 @@ RUNTIME, MULTI = (
     "sase/engine/kernels/baselines/nfa_stack.py",
     "sase/engine/kernels/baselines/multi_stacks.py",
 )
-WINDOW, OPERATORS = "sase/engine/kernels/window.py", "sase/engine/operators"
-PHYSICAL_RUNS = "sase/planning/physical/runs.py"
+WINDOW, OPERATORS = "sase/engine/kernels/sentinels.py", "sase/engine/operators"
+PHYSICAL_RUNS = "sase/planning/physical/run_algorithm.py"
 JOINS = "sase/engine/kernels/scan/joins.py"
 KLEENE, CONFIDENCE = "sase/engine/kernels/kleene", "sase/engine/kernels/confidence"
-VALUE_CODES = "sase/engine/columns/value_codes.py"
+VALUE_CODES = "sase/engine/columns/decode/value_codes.py"
 STRETCHES, STRETCH_GROUPS = f"{KLEENE}/stretches.py", f"{KLEENE}/stretch_groups.py"
-EXCLUSION = "sase/planning/exclusion.py"
+EXCLUSION = "sase/planning/reasoning/value_ranges.py"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
 SETS, GROUPS = "sase/engine/kernels/sets", "sase/engine/kernels/groups"
 RUNS = "sase/engine/kernels/runs"
@@ -45,26 +45,30 @@ EDGES, BINDING, STEP = f"{RUNS}/graph.py", f"{RUNS}/binding.py", f"{RUNS}/step.p
 ADVANCE, WRITTEN, LEADING = (
     f"{RUNS}/advance.py",
     f"{RUNS}/matches.py",
-    f"{RUNS}/leading_runs.py",
+    f"{RUNS}/matches.py",
 )
 SET_LINES, DETECTION_ORDER = f"{SETS}/lines.py", f"{SETS}/detection_order.py"
-LINE_STORE, FILTERS = f"{KLEENE}/line_store.py", f"{KLEENE}/candidate_filters.py"
+LINE_STORE, FILTERS = f"{KLEENE}/line_store.py", f"{KLEENE}/early_filters.py"
 REREADING = "sase/engine/kernels/baselines/rereading.py"
 VERSIONED = "sase/engine/kernels/baselines/versioned_buffer.py"
 HISTORIES = f"{RUNS}/history_counts.py"
 CANDIDATES = f"{KLEENE}/candidates.py"
 PREDICATES, USER = f"{KLEENE}/predicates.py", f"{KLEENE}/user_aggregates.py"
-SPARK, APART, LIMIT = "sase/spark", "sase/spark/non_overlap.py", "sase/spark/limit.py"
-RESULT_ORDER = f"{SPARK}/result_order.py"
+SPARK, APART, LIMIT = "sase/spark", "sase/spark/non_overlap.py", "sase/spark/tasks/limit.py"
+RESULT_ORDER, TASK = f"{SPARK}/tasks/result_order.py", f"{SPARK}/tasks/task.py"
+SEARCH = f"{SPARK}/tasks/search.py"
 FUSED_SCAN, SCAN_KERNEL = (
     "sase/engine/pipeline/fused/scan.py",
     "sase/engine/kernels/scan/fused_scan.py",
 )
 
-UNION_ORDER, UNION = "sase/engine/kernels/scan/union_order.py", f"{OPERATORS}/branches/union.py"
-DETECTION = "sase/planning/detection.py"
+UNION_ORDER, UNION = "sase/engine/kernels/scan/result_order.py", f"{OPERATORS}/branches/union.py"
+DETECTION = "sase/planning/branches.py"
 LAYOUT = "sase/engine/snapshots/layout.py"
-MATCH_WINDOWS, SET_CHECKS = "sase/engine/kernels/scan/match_windows.py", "sase/binding/sets.py"
+MATCH_WINDOWS, SET_CHECKS = (
+    "sase/engine/kernels/scan/match_windows.py",
+    "sase/binding/pattern/sets.py",
+)
 
 SCRIPTS = "sase/engine/scripts"
 PATTERN = "sase/planning/automaton"
@@ -127,8 +131,8 @@ FAULTS = [
     Fault(
         "absence-tied",
         STACKS,
-        "            if absences.tie[row, key] == tie:\n                row += 1\n",
-        "",
+        "place = EARLIER if known[LAST] == tie else LAST",
+        "place = LAST",
     ),
     Fault("null-agrees", CHECKS, "        if code == NOTHING:\n            return test\n", ""),
     Fault(
@@ -157,13 +161,13 @@ FAULTS = [
     ),
     Fault(
         "undeclared-aggregate-of-a-kind",
-        "sase/planning/late_types.py",
+        "sase/planning/reasoning/late_types.py",
         "case bound.Reference() | bound.Aggregate() if value.type",
         "case bound.Reference() if value.type",
     ),
     Fault(
         "order-of-unsaid-texts",
-        "sase/planning/late_types.py",
+        "sase/planning/reasoning/late_types.py",
         'if operator not in ("=", "!="):',
         "if False:",
     ),
@@ -365,7 +369,7 @@ FAULTS = [
         "                    return why\n            apply_column",
     ),
     Fault("touching-orders-apart", EXCLUSION, "return 0 in left", "return 0b010 in left"),
-    Fault("undeclared-proves", "sase/planning/stretches.py", "== frozenset()", "!= 0"),
+    Fault("undeclared-proves", "sase/planning/reasoning/run_forms.py", "== frozenset()", "!= 0"),
     Fault(
         "stretch-over-a-gap",
         STRETCHES,
@@ -442,7 +446,10 @@ FAULTS = [
     Fault("runs-end-but-those-of-now", STEP, "while runs.heads[key] != NOTHING:", "while False:"),
     Fault("ended-and-remembered", CANDIDATES, "cell[BEGINS] = cell[TAKES] = 0", "pass"),
     Fault(
-        "by-time-untested", f"{OPERATORS}/negative_lists.py", "if test not in keyed]", "if False]"
+        "by-time-untested",
+        f"{OPERATORS}/negative_sequences.py",
+        "if test not in keyed]",
+        "if False]",
     ),
     Fault(
         "pruned-before-having",
@@ -612,7 +619,7 @@ FAULTS = [
         "group.forbids_cut(following)).all() and False",
         "spark",
     ),
-    Fault("equal-earlier-events", f"{SPARK}/task.py", "or within is not None", "", "spark"),
+    Fault("equal-earlier-events", SEARCH, "or within is not None", "", "spark"),
     Fault(
         "less-recent-first",
         RESULT_ORDER,
@@ -659,30 +666,30 @@ FAULTS = [
     ),
     Fault(
         "dismissed-by-the-first",
-        f"{KLEENE}/candidate_filters.py",
+        f"{KLEENE}/early_filters.py",
         "return not all_hold(early, walk, last, OF_ONE)",
         "return not all_hold(early, walk, last, OF_EACH)",
     ),
     Fault(
         "candidates-cut",
-        f"{KLEENE}/candidate_filters.py",
+        f"{KLEENE}/early_filters.py",
         "walk.cells[before & mask, of.MEASURE] < bound",
         "walk.cells[before & mask, of.MEASURE] <= bound",
     ),
     Fault(
         "safe-by-one",
-        f"{KLEENE}/candidate_filters.py",
+        f"{KLEENE}/early_filters.py",
         "level, condition, kind == OF_ONE):",
         "level, condition, True):",
     ),
     Fault(
         "null-is-no-rise",
-        "sase/planning/extremes.py",
+        "sase/planning/reasoning/value_ranges.py",
         "return Any((_with(condition, event), NullTest(event, negated=False)))",
         "return _with(condition, event)",
     ),
-    Fault("owned-too-early", f"{SPARK}/task.py", "times >= low", "times > low", "spark"),
-    Fault("owned-too-late", f"{SPARK}/task.py", "times <= high", "times <= high + 1", "spark"),
+    Fault("owned-too-early", TASK, "times >= low", "times > low", "spark"),
+    Fault("owned-too-late", TASK, "times <= high", "times <= high + 1", "spark"),
     Fault(
         "join-of-ties", JOINS, "linked & mask, LAST_TIE] < tie:", "linked & mask, LAST_TIE] <= tie:"
     ),
@@ -713,8 +720,8 @@ FAULTS = [
     Fault(
         "join-resumes-at-the-same",
         JOINS,
-        "            at[AT] = earlier[BELOW]\n",
-        "            at[AT] -= 1\n",
+        "            at[AT] = earlier[BELOW]\n            if earlier",
+        "            at[AT] -= 1\n            if earlier",
     ),
     Fault("sequences-as-joined", f"{OPERATORS}/join_tree.py", "rows[:, in_order(rows)]", "rows"),
     Fault("waiting-records-lost", f"{OPERATORS}/join_tree.py", "count - values.waiting]", "count]"),
@@ -769,9 +776,9 @@ FAULTS = [
     ),
     Fault(
         "gaps-by-level-beside-a-set",
-        "sase/engine/operators/groups/checks.py",
-        "return (found.events,)",
-        "return (found.by_level().events,)",
+        "sase/engine/operators/kleene/series_negation.py",
+        "matches = *self._check.arguments(bindings), bindings.events",
+        "matches = *self._check.arguments(bindings), bindings.by_level().events",
         "groups",
     ),
     Fault(
@@ -798,7 +805,7 @@ FAULTS = [
     Fault(
         "absence-of-another-iteration",
         f"{GROUPS}/iteration_checks.py",
-        "given[given.shape[0] - 1] = matches.lasts[each]",
+        "given[given.shape[0] - 1] = iterations.lasts[each]",
         "given[given.shape[0] - 1] = node",
         "groups",
     ),
@@ -945,7 +952,7 @@ FAULTS = [
     Fault(
         "as-known-as-others",
         f"{OPERATORS}/bindings/detection.py",
-        "is_told = plan.postponed is not None or found.detected is not None",
+        "is_told = plan.postponed is not None or bindings.detected is not None",
         "is_told = plan.postponed is not None",
         "sets",
     ),
@@ -966,9 +973,9 @@ FAULTS = [
     ),
     Fault(
         "none-alive-that-began-at-minus-one",
-        f"{OPERATORS}/sets/evaluation.py",
-        "None if found[0] == NOTHING",
-        "None if found[1] == NOTHING",
+        f"{OPERATORS}/sets/run_sinks.py",
+        "now if oldest == NOTHING",
+        "now if measure == NOTHING",
         "sets",
     ),
     Fault("window-of-any-first", MATCH_WINDOWS, "if not state & first:", "if False:", "windows"),
@@ -1030,14 +1037,14 @@ FAULTS = [
     ),
     Fault(
         "the-first-may-not-be-empty",
-        "sase/planning/match_windows.py",
+        "sase/planning/plan/match_windows.py",
         "if any(components[level].minimum > 0 for level in element):",
         "if element:",
         "windows",
     ),
     Fault(
         "what-may-be-empty-is-waited-for",
-        "sase/planning/match_windows.py",
+        "sase/planning/plan/match_windows.py",
         "level in element if components[level].minimum > 0)",
         "level in element)",
         "windows",
@@ -1065,7 +1072,7 @@ FAULTS = [
     ),
     Fault(
         "composite-first",
-        "sase/binding/streams.py",
+        "sase/binding/script/streams.py",
         "key=lambda each: each.is_composite",
         "key=lambda each: not each.is_composite",
         "scripts",
@@ -1079,7 +1086,7 @@ FAULTS = [
     ),
     Fault(
         "range-ends-early",
-        f"{SCRIPTS}/intervals.py",
+        f"{SCRIPTS}/admission.py",
         "bisect_right(self.cuts, asked.high) - 1",
         "bisect_right(self.cuts, asked.high) - 2",
         "scripts",
@@ -1189,13 +1196,13 @@ FAULTS = [
     ),
     Fault(
         "simultaneous-events-forbid-in-order",
-        f"{CONFIDENCE}/joint_sweep.py",
-        "if is_inside and hits == 1 and is_next",
-        "if is_inside and is_next",
+        "sase/engine/operators/imprecise/joint_sweep.py",
+        "if is_inside and hits == self.events[reached]",
+        "if is_inside and hits & self.events[reached]",
     ),
     Fault(
         "absence-between-intervals-too-late",
-        f"{CONFIDENCE}/placed_sequences.py",
+        f"{CONFIDENCE}/placed_negatives.py",
         "lower = times.lo[cells[cells[at, PREVIOUS], EVENT] & mask] + 1",
         "lower = times.lo[cells[cells[at, PREVIOUS], EVENT] & mask] + 2",
     ),
@@ -1213,9 +1220,9 @@ FAULTS = [
     ),
     Fault(
         "orders-of-a-sequence-are-the-same",
-        f"{OPERATORS}/bindings/unions.py",
-        "order = np.lexsort((self.slots, matches))",
-        "order = np.lexsort((self.slots, self.events, matches))",
+        f"{OPERATORS}/bindings/bindings.py",
+        "np.lexsort((self.known_states, self.matches))",
+        "np.lexsort((self.known_states, self.events, self.matches))",
     ),
     # ------------------------------------------------------------ groups that do not overlap
     Fault(
@@ -1263,7 +1270,7 @@ FAULTS = [
     ),
     Fault(
         "simultaneous-paths-in-ranks",
-        "sase/engine/kernels/match_graph/ranks.py",
+        "sase/engine/kernels/match_graph/passes.py",
         "return counts.running[place - low, source] - earlier",
         "return counts.running[place - low, source]",
         "graphs",
@@ -1277,7 +1284,7 @@ FAULTS = [
     ),
     Fault(
         "cuts-as-of-earlier-events",
-        f"{GRAPH}/walk.py",
+        f"{GRAPH}/match_set.py",
         "self.slots.tied_target_masks if is_tied else self.slots.target_masks",
         "self.slots.target_masks",
         "graphs",
@@ -1312,21 +1319,21 @@ FAULTS = [
     ),
     Fault(
         "further-events-begin",
-        f"{GRAPH}/links.py",
+        f"{GRAPH}/graph.py",
         "entering = stream.takes if pair.further else stream.begins",
         "entering = stream.begins",
         "graphs",
     ),
     Fault(
         "absence-from-the-earlier-event-on",
-        f"{OPERATORS}/groups/match_set_evaluation.py",
+        f"{OPERATORS}/groups/graph_edges.py",
         "counts[bit][behind[earlier]]",
         "counts[bit][before[earlier]]",
         "graphs",
     ),
     Fault(
         "branches-of-iterations-never-alike",
-        "sase/planning/iteration_paths.py",
+        "sase/planning/automaton/iteration_paths.py",
         "return next(orders) == next(orders)",
         "return False",
         "graphs",

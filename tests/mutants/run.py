@@ -1,12 +1,11 @@
-"""Make each fault in a copy of the tree, and run what should notice it (`make mutants`).
+"""Make each fault in a copy of the tree, and run the tests that should notice it (`make mutants`).
 
     python -m tests.mutants.run [NAME …] [--tests PATH …]
 
-The kernels are not compiled, so that a fault is met in seconds. What the examples of every run do
-not show, five times as many of one seed are to. Without a fault the same tests must pass first, and
-what they take tells how long they may take with one: it is noticed by whoever waits much longer.
-`--tests` runs these alone, where they are enough.
-"""
+The kernels are not compiled, so that a fault is met in seconds. For faults that the examples of
+every run do not show, there are five times as many of one seed. Without a fault the same tests must
+pass first, and their time bounds the time with one: a fault that makes them much slower is noticed.
+`--tests` runs these alone, where they are enough."""
 
 from __future__ import annotations
 
@@ -23,12 +22,13 @@ from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 
+from tests.drawing.parts import EACH, ids
 from tests.mutants.faults import FAULTS, Fault
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("sase", "tests", "grammar", "plans", "examples", "docs")
-# So many times what tests take without a fault, and so many seconds more: of a processor, so that
-# other work on the machine makes no walk endless.
+# The factor of the time of tests without a fault, and the seconds beyond it: of a processor, so
+# that other work on the machine makes no walk endless.
 LONGER, MORE = 3, 60
 # The examples that are drawn: those of every run, then those of a seed.
 EXAMPLES = ((), ("--hypothesis-profile=random", "--seed=1"))
@@ -39,6 +39,7 @@ ENGINE = (
     "tests/engine/operators",
     "tests/engine/matching",
     "tests/engine/branches",
+    *ids("sequences", "sequences, late", "choices", "shared choices", "optional variables"),
     "tests/engine/pipeline/test_late_rows.py",
     "tests/engine/pipeline/test_fused_scan.py",
     "tests/engine/pipeline/test_fused_lines.py",
@@ -50,22 +51,30 @@ ENGINE = (
     "tests/engine/columns/test_value_codes.py",
     "tests/engine/test_unsaid_types.py",
 )
-# Of what Spark's workers do, by hand: no session is started.
+# Work of Spark's workers, by hand: no session is started.
 TASKS = (
     *("tests/spark/test_tasks.py", "tests/spark/test_limit.py", "tests/spark/test_non_overlap.py"),
     "tests/spark/test_sets.py::test_matches_are_sorted_by_events_then_by_variables",
+    *(
+        f"tests/spark/test_{name}.py::test_tasks_find_what_one_thread_finds"
+        for name in ("branches", "groups", "negative_groups", "sets")
+    ),
     "-k",
     "sorted or tasks or said or no_order or refused or not_matter or just_taken or text or"
     " together or group",
 )
-GROUPS = ("tests/engine/groups", "tests/cases/repeated_groups")
+GROUPS = (
+    "tests/engine/groups",
+    *ids(*(name for name in EACH if name.startswith("groups"))),
+    *("tests/test_cases.py", "-k", "not cases or repeated_groups"),
+)
 # Compressed sets, and counts through states.
 GRAPHS = (
     *("tests/engine/groups/test_counts.py", "tests/engine/sets/test_counts.py"),
     *("tests/engine/branches/test_counts.py", "tests/engine/match_graph/test_random_inputs.py"),
 )
 UNIONS = ("tests/engine/branches/test_waiting_in_events.py",)
-# What is found of series by every way of evaluating runs.
+# The matches of series by every way of evaluating runs.
 SERIES = (
     "tests/engine/series/test_versioned.py",
     "tests/engine/series/test_backtracking.py",
@@ -84,7 +93,7 @@ WINDOWS = (
     *("tests/test_cases.py", "-k", "windows"),
 )
 SCRIPTS = (
-    *("tests/engine/scripts", "tests/api/test_streams_as_one.py"),
+    *("tests/engine/scripts", *ids("scripts"), "tests/api/test_streams_as_one.py"),
     "tests/api/test_script_matchers.py",
 )
 SUITES = {
@@ -130,7 +139,7 @@ def _seconds(suite: tuple[str, ...], draws: tuple[str, ...]) -> float:
 
 @contextmanager
 def _copied() -> Iterator[Path]:
-    """A copy of what the tests need."""
+    """A copy of the files that the tests need."""
     with tempfile.TemporaryDirectory(prefix="sase-mutant-") as folder:
         copy = Path(folder)
         for part in PARTS:

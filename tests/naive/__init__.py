@@ -1,9 +1,9 @@
 """The naive matcher: docs/semantics.md formula by formula; the judge of every engine.
 
-It reads only the syntax tree. A file here stands for a part of that page: events, values,
+It reads only the syntax tree. A file here is for a part of that page: events, values,
 expressions, conditions, pattern, windows, formula, negation, runs, union, results, imprecise time;
 `scripts` puts queries one behind the other.
-What it does not implement raises NotImplementedError.
+Its work not implement raises NotImplementedError.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def problems(
     time_unit: str | None = None,
     params: Mapping[str, object] | None = None,
 ) -> tuple[Problem, ...]:
-    """What `by_formula` and `by_runs` work on, by branch; nothing where there is no event."""
+    """The problem for `by_formula` and `by_runs`, by branch; nothing if there is no event."""
     stream = read_stream(rows, time, type, seq, types, time_unit)
     stated = state(query, stream, params or {})
     return stated if rows else ()

@@ -10,7 +10,7 @@ from tests.naive.values import Value
 
 
 class Defined(NamedTuple):
-    """What a user gave: the state before all events, and the kinds of attributes and the value."""
+    """The aggregate of a user: the state before all events, and the kinds."""
 
     start: Any
     step: Callable[..., Any]

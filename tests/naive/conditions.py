@@ -84,7 +84,7 @@ def present(
     absent: Set[str],
     mentioned: Callable[[ast.Expression], Set[str]] = names,
 ) -> ast.Expression | None:
-    """docs/semantics.md, Absent conditions: what remains of a conjunct, if anything does."""
+    """docs/semantics.md, Absent conditions: the rest of a conjunct, if there is any."""
     match condition:
         case ast.And(operands) | ast.Or(operands):
             remaining = [present(part, absent, mentioned) for part in operands]
@@ -114,7 +114,7 @@ def is_true(condition: ast.Expression, scope: Scope) -> bool:
 
 
 def _atom(condition: ast.Expression, scope: Scope) -> bool:
-    """Rules 2 and 3: false where an operand is NULL, otherwise what it says."""
+    """Rules 2 and 3: false if an operand is NULL, otherwise its own truth."""
     match condition:
         case ast.NullTest(operand, negated):
             return (value(operand, scope) is None) != negated
@@ -168,7 +168,7 @@ def _is_the_boolean_true(truth: Value) -> bool:
 
 
 class Part(IntEnum):
-    """docs/semantics.md, Runs: what a condition mentions, c[1] < c[i] < c as a whole."""
+    """docs/semantics.md, Runs: the identifiers of a condition, c[1] < c[i] < c as a whole."""
 
     FIRST = 1
     CURRENT = 2
@@ -215,7 +215,7 @@ def condition(expression: ast.Expression, scope: Scope) -> Condition:
 
 
 def _parts(reference: Reference, scope: Scope) -> Iterator[tuple[int, Part]]:
-    """What it mentions: of several iterations the event of each, or whether there is one."""
+    """Its identifiers: of several iterations the event of each, or whether there is one."""
     if reference.variable is None or iterations_of(reference.variable.text) is None:
         yield _part(reference, scope)
         return
@@ -259,9 +259,9 @@ def _indexes(condition: Condition, number: int, scope: Scope, only_newest: bool)
 def is_checked(
     condition: Condition, last: Sequence[int], bound: Mapping[int, tuple[Event, ...]]
 ) -> bool:
-    """On an empty series a condition whose last identifier is a[1] is not checked.
+    """On an empty series a condition with a[1] as its last identifier is not checked.
 
-    `last` is what it mentions last in the pattern: a component, or the members of a set.
+    `last` is its last part in the pattern: a component, or the members of a set.
     """
     return condition.is_of_whole(last) or not any(
         condition.mentions(number, Part.FIRST) and not bound.get(number) for number in last

@@ -1,4 +1,4 @@
-"""docs/semantics.md, Equivalence tests, and what partitions they define."""
+"""docs/semantics.md, Equivalence tests, and the partitions that they define."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Event:
         return self.key < other.key
 
     def __getitem__(self, attribute: str) -> Value:
-        """The value of an attribute; what is undeclared or missing is NULL."""
+        """The value of an attribute; an undeclared or missing one is NULL."""
         return read(self.values.get(attribute)) if attribute in self.declared else None
 
 
@@ -60,7 +60,7 @@ Series: TypeAlias = tuple[Event, ...]
 
 @dataclass(frozen=True)
 class Scope:
-    """What an expression is read in: what each component has bound, and the i of each series."""
+    """The context of an expression: the bindings of each component, and the i of each series."""
 
     components: tuple[ast.Component, ...]
     parameters: Mapping[str, object]
@@ -72,7 +72,7 @@ class Scope:
     of_several_types: frozenset[str] = frozenset()
 
     def with_bound(self, bound: Mapping[int, Series]) -> Scope:
-        """The same of what components have bound now."""
+        """The same with the present bindings of components."""
         known = self.components, self.parameters, self.unit
         return Scope(*known, bound, self.at, self.groups, self.of_several_types)
 

@@ -1,6 +1,6 @@
 """docs/semantics.md, Sequences: the matches as a set; with series under skip till any match.
 
-All ways to bind the components to events that follow one another, and then what must hold of each.
+All ways to bind the components to events that follow one another, and then the conditions on each.
 """
 
 from __future__ import annotations

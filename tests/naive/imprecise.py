@@ -69,7 +69,7 @@ def ordered_series(query: ast.Query) -> set[str]:
 
 
 def candidates(problem: Problem, ordered: Set[str]) -> Iterator[Bound]:
-    """Every way to bind different events that fulfils what does not depend on time."""
+    """Every way to bind different events that fulfils the conditions that do not depend on time."""
     components = [problem.components[number] for number in problem.positives]
     for bound in _bindings(components, problem.stream.events, ordered):
         events, binding = events_in(bound), problem.binding(bound)
@@ -139,7 +139,7 @@ def _may_forbid(problem: Problem, event: Event) -> bool:
 
 
 def _steps(problem: Problem, bound: Bound, ordered: Set[str]) -> list[Series]:
-    """What follows one another: single events, and those of a set together."""
+    """The parts that follow one another: single events, and those of a set together."""
     steps: list[Series] = []
     for series, number in zip(bound, problem.positives, strict=True):
         variable = problem.components[number].variable
@@ -168,7 +168,7 @@ def _world(problem: Problem, bound: Bound, times: Mapping[Event, int]) -> tuple[
     return replace(problem, stream=stream), moved
 
 
-# ---------------------------------------------------------------- what is asked of a match
+# ---------------------------------------------------------------- conditions on a match
 
 
 def _threshold(clause: ast.Confidence | None, parameters: Mapping[str, object]) -> Fraction:
@@ -251,7 +251,7 @@ def imprecise_result(query: ast.Query, found: Found, likelihood: Fraction) -> Ma
 
 
 def _refuse(query: ast.Query, problems: Sequence[Problem]) -> None:
-    """docs/semantics.md, Imprecise time: what has no meaning there."""
+    """docs/semantics.md, Imprecise time: constructs that have no meaning there."""
     if query.strategy and query.strategy.name != StrategyName.SKIP_TILL_ANY_MATCH:
         raise ValueError("imprecise time and another strategy than skip_till_any_match")
     if query.window and query.window.events:

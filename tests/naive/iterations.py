@@ -1,4 +1,4 @@
-"""docs/semantics.md, Repeated groups: conjuncts, as they are asked of iterations."""
+"""docs/semantics.md, Repeated groups: conjuncts, as they apply to iterations."""
 
 from __future__ import annotations
 
@@ -29,11 +29,10 @@ def of_iterations(
     scope: Scope,
     given: tuple[str, int] | None = None,
 ) -> Iterator[Condition]:
-    """A condition for every iteration at hand of each group of which it mentions a variable.
+    """A condition for every current iteration of each group of which it mentions a variable.
 
-    One of which what remains mentions the iteration at hand and something earlier is asked of every
-    iteration but the first. Of a group one iteration may be given.
-    """
+    If the rest of it mentions the current iteration and something earlier, it applies to every
+    iteration but the first. One iteration of a group may be given."""
     conjunct = _counted(conjunct, {group.name for group, _ in branch.iterations})
     mentions = [(name, kind) for name, kind in _mentions(conjunct) if kind not in _ELSEWHERE]
     groups = [each for each in branch.iterations if _of(each[0], mentions)]
@@ -81,7 +80,7 @@ def _looks_back(group: RepeatedGroup, mentioned: list[Mention]) -> bool:
 
 
 def _of_absences(mentioned: set[str], scope: Scope) -> Iterator[tuple[int, Part]]:
-    """What mentions a negative component stays its own, whatever is absent of it."""
+    """A conjunct that mentions a negative component stays its own, whatever is absent of it."""
     for number, each in enumerate(scope.components):
         if each.negated and each.variable and each.variable.text in mentioned:
             yield number, Part.CURRENT
@@ -93,7 +92,7 @@ def _names_at_hand(node: ast.Expression) -> set[str]:
 
 
 def _counted(node: Any, groups: set[str]) -> Any:
-    """With `count(g[..i])` and `count(g[..i-1])` as what is of iterations."""
+    """With `count(g[..i])` and `count(g[..i-1])` as parts of iterations."""
     match node:
         case ast.Indexed(ast.Name(name) as group, ast.Index(kind), None) if (
             name in groups and kind is not IndexKind.ALL
@@ -138,11 +137,12 @@ def _begun(
     branch: Branch,
     placed: Mapping[str, int],
 ) -> Iterator[tuple[int, Part]]:
-    """One on earlier iterations alone, or on none that has the variable, when one begins."""
+    """One of which an iteration at hand, or one mentioned, has nothing: when that begins."""
     for group, chosen in branch.iterations:
         indexed = any(name == group.name and kind for name, kind in _mentions(conjunct))
-        numbers = _numbers(branch, group, placed.get(group.name, 1)) if chosen else []
-        if indexed and numbers and not any(number in numbers for number, _ in parts):
+        concerns = (indexed or group.name in placed) and chosen
+        numbers = _numbers(branch, group, placed.get(group.name, 1)) if concerns else []
+        if numbers and not any(number in numbers for number, _ in parts):
             must = must_bind(branch.elements[numbers[0]])
             yield numbers[0], Part.FIRST if must else Part.WHOLE
 
@@ -165,7 +165,7 @@ def _numbers(branch: Branch, group: RepeatedGroup, iteration: int) -> list[int]:
     return [number for number, each in enumerate(branch.elements) if each.iteration == place]
 
 
-# ---------------------------------------------------------------- what they mention
+# ---------------------------------------------------------------- their identifiers
 
 
 def resolved(node: Any, iterations: Iterations, placed: Mapping[str, int] | None = None) -> Any:
@@ -185,7 +185,7 @@ def resolved(node: Any, iterations: Iterations, placed: Mapping[str, int] | None
 
 
 def _of_group(node: ast.InGroup, chosen: tuple[Branch, ...], number: int | None) -> ast.Expression:
-    """What it stands for; `number` is the iteration at hand."""
+    """Its value; `number` is the current iteration."""
     kind, reference = node.index.kind, node.reference
     if kind is IndexKind.CURRENT:
         return reference

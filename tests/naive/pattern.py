@@ -38,7 +38,7 @@ class Element:
 
 @dataclass(frozen=True)
 class NegativeGroup:
-    """`!(P)`, P being one branch of what is written; `written` has the elements of all of them.
+    """`!(P)`, P being one branch of the written group; `written` has the elements of all of them.
 
     Of an iteration: of which group, and which one, from 1.
     """
@@ -172,7 +172,7 @@ class Pattern:
 
     @property
     def of_several_types(self) -> frozenset[str]:
-        """The variables whose type test is not the same in all their places."""
+        """The variables with a type test that differs between their places."""
         tests: dict[str, set[ast.TypeTest | ast.AnyTest]] = {}
         for element in self.elements:
             tests.setdefault(element.name, set()).add(element.component.test)
@@ -300,7 +300,7 @@ def _refuse_sets(elements: tuple[Element, ...]) -> None:
 
 
 def _refuse_negative_edges(parts: Sequence[Element | NegativeGroup | RepeatedGroup]) -> None:
-    """A negative element inside stands between neighbours that cannot be empty."""
+    """A negative element inside is between neighbours that cannot be empty."""
     negative = [n for n, each in enumerate(parts) if _is_negative(each)]
     for number in negative:
         before = [n for n in range(number) if n not in negative][-1:]
@@ -355,7 +355,7 @@ def unrolled(branch: Branch, events: int, *, begun: bool) -> Iterator[Branch]:
     """docs/semantics.md, Repeated groups: a branch for each way to choose iterations.
 
     Each iteration binds an event, so there are no more of them than events. With `begun` the last
-    iteration need not come to its end: what can begin it matters to skip till next match.
+    iteration need not come to its end: the events that can begin it matter to skip till next match.
     """
     if not branch.parts:
         yield Branch(groups=branch.groups)
@@ -408,17 +408,17 @@ def _element_of_iteration(element: Element, group: str, number: int) -> Element:
 
 
 def of_iteration(variable: str, number: int) -> str:
-    """What a variable of a group is called in one iteration."""
+    """The name of a variable of a group in one iteration."""
     return f"{variable}{OF_ITERATION}{number}"
 
 
 def of_iterations_up_to(variable: str, number: int) -> str:
-    """What stands for a variable of a group in all iterations from the first to one."""
+    """The name that represents a variable of a group in all iterations from the first to one."""
     return f"{variable}{OF_ITERATION}1-{number}"
 
 
 def iterations_of(name: str) -> list[str] | None:
-    """The names of a variable in the iterations that `of_iterations_up_to` stands for."""
+    """The names of a variable in the iterations that `of_iterations_up_to` represents."""
     variable, _, numbers = name.partition(OF_ITERATION)
     first, to, last = numbers.partition("-")
     return [of_iteration(variable, n) for n in range(int(first), int(last) + 1)] if to else None

@@ -1,4 +1,4 @@
-"""What the formulas speak of: components, conditions P+ and P-, window, strategy, stream."""
+"""The parts of the formulas: components, conditions P+ and P-, window, strategy, stream."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Bound: TypeAlias = tuple[Series, ...]  # one series for each positive component,
 
 @dataclass(frozen=True)
 class Forbidding:
-    """A negative group: where it stands among the elements of the branch, and its conditions."""
+    """A negative group: its place among the elements of the branch, and its conditions."""
 
     group: NegativeGroup
     position: int
@@ -132,21 +132,21 @@ class Problem:
 
     @cached_property
     def by_last_step(self) -> dict[tuple[int, ...], list[Condition]]:
-        """The conditions of `p_plus` by what they mention last."""
+        """The conditions of `p_plus` by their last identifier."""
         found: dict[tuple[int, ...], list[Condition]] = {}
         for each in self.p_plus:
             found.setdefault(tuple(self.last_step(each)), []).append(each)
         return found
 
     def last_step(self, condition: Condition) -> list[int]:
-        """What a condition mentions last in the pattern: a component, or the members of a set."""
+        """The last identifier of a condition in the pattern: a component, or members of a set."""
         if not condition.parts:
             return []
         number = max(condition.components)
         return next((step for step in self.steps if number in step), [number])
 
     def binding(self, bound: Bound, **more: Series) -> dict[int, Series]:
-        """What each component, by its number, has bound."""
+        """The bindings of each component, by its number."""
         return dict(zip(self.positives, bound, strict=False))
 
     def scope_of(self, bound: Mapping[int, Series]) -> Scope:
@@ -278,7 +278,7 @@ def _forbidding(asked: list[ast.Expression], branch: Branch, scope: Scope) -> It
 
 
 def _of_group(asked: list[ast.Expression], group: NegativeGroup) -> Iterator[ast.Expression]:
-    """What concerns another branch of the same written group is absent."""
+    """A condition on another branch of the same written group is absent."""
     negated = {each.name for each in group.written if each.component.negated}
     for conjunct in asked:
         if names(conjunct) & group.names and not names(conjunct) & group.others & negated:

@@ -102,9 +102,8 @@ def order(found: list[Found]) -> list[Found]:
 def order_key(found: Found, events: Series) -> tuple[Any, ...]:
     """Python's tuples put a proper prefix first: here, reversed, the proper suffix.
 
-    With the same events the match comes first whose event, from the last one back, is bound to
-    the variable that is first written earlier, then the one with the shorter iterations.
-    """
+    With the same events the match comes first that, from the last event back, first binds one to
+    the variable that is written earlier, then the one with the shorter iterations."""
     last, *earlier = reversed(events)
     first: dict[str, int] = {}
     for element in found.problem.pattern.elements:
@@ -152,7 +151,7 @@ def non_overlapping(ordered: list[Found]) -> list[Found]:
 def result(
     query: ast.Query, found: Found, known: Callable[[Any], Any] = lambda item: item
 ) -> Match:
-    """One result, in the terms of the caller; `known` puts what is known into an expression."""
+    """One result, in the terms of the caller; `known` puts known values into an expression."""
     events, clock = found.events, found.problem.stream.clock
     return Match(
         events=_rows(found.mapping),

@@ -1,6 +1,6 @@
 """docs/semantics.md, Runs: the formal model NFAb, move by move.
 
-A run is what it has bound so far: one series for each component that it has entered or passed
+A run is its bindings so far: one series for each component that it has entered or passed
 over, in steps: a component, or all members of a set. It is inside its last step if that can bind
 more, and waiting for the next one otherwise.
 """
@@ -41,14 +41,14 @@ def by_runs(problem: Problem, unrolled: Sequence[Problem] = ()) -> list[Bound]:
 
 
 def moves(problem: Problem, run: Bound, event: Event) -> Iterator[Bound]:
-    """What becomes of a run that does not ignore the event."""
+    """The successors of a run that does not ignore the event."""
     yield from additions(problem, run, event)
     if may_proceed(problem, run):
         yield from begins(problem, run, event)
 
 
 def begins(problem: Problem, run: Bound, event: Event) -> Iterator[Bound]:
-    """begin(k, e) for the step waited for, and for later ones past what may be empty."""
+    """begin(k, e) for the step waited for, and for later ones past those that may be empty."""
     if is_complete(problem, run):
         return
     yield from additions(problem, opened(problem, run), event)
@@ -116,7 +116,7 @@ def may_grow(problem: Problem, run: Bound) -> bool:
     return not all(is_full(problem, run, place) for place in here(problem, run))
 
 
-# ---------------------------------------------------------------- what is allowed
+# ---------------------------------------------------------------- permissions
 
 
 def additions(problem: Problem, run: Bound, event: Event) -> Iterator[Bound]:
@@ -139,7 +139,7 @@ def may_begin(problem: Problem, run: Bound, event: Event) -> bool:
 
 
 def _may_bind(problem: Problem, run: Bound, event: Event, place: int) -> bool:
-    """The type test, strictly after what comes before, equivalence, and the window."""
+    """The type test, strictly after the events before, equivalence, and the window."""
     if not passes(component(problem, place), event):
         return False
     events = events_in(run)
@@ -164,14 +164,14 @@ def may_proceed(problem: Problem, run: Bound) -> bool:
 
 
 def may_pass_over(problem: Problem, run: Bound) -> bool:
-    """Whether what is waited for may stay empty."""
+    """Whether the awaited part may stay empty."""
     return may_proceed(problem, opened(problem, run))
 
 
 def _conditions_hold(problem: Problem, run: Bound, place: int) -> bool:
-    """The conditions whose last identifier is c[1] or c[i], for the event just bound to c.
+    """The conditions with c[1] or c[i] as last identifier, for the event just bound to c.
 
-    In a set that is what was bound last: the other members that they mention have begun.
+    In a set that is the last bound member: the other members that they mention have begun.
     """
     numbers = [problem.positives[each] for each in here(problem, run)]
     number, binding = problem.positives[place], problem.binding(run)
@@ -232,7 +232,7 @@ def waits(problem: Problem, run: Bound) -> bool:
 def begins_next(problem: Problem, run: Bound, event: Event, unrolled: Sequence[Problem]) -> bool:
     """Whether the element that it waits for can begin: of a repeated group any of its branches.
 
-    That is the first one behind what it has bound, also where here it has no iteration.
+    That is the first one behind its bindings, also if here it has no iteration.
     """
     done, place = element(problem, len(run) - 1).iteration, len(run)
     is_inside = done is not None and element(problem, place).iteration == done
@@ -250,7 +250,7 @@ def begins_next(problem: Problem, run: Bound, event: Event, unrolled: Sequence[P
 
 
 def _first_of(problem: Problem, place: int) -> str | None:
-    """The group whose first iteration the element of this place begins."""
+    """The group with a first iteration that the element of this place begins."""
     if place >= len(problem.positives):
         return None
     here, before = element(problem, place).iteration, element(problem, place - 1).iteration
@@ -266,7 +266,7 @@ def next_begins(problem: Problem, place: int, done: tuple[str, int]) -> bool:
 def may_repeat(problem: Problem, run: Bound, event: Event, unrolled: Sequence[Problem]) -> bool:
     """Whether, the iteration being finished, the first element of any branch may begin another.
 
-    What the run is of is one branch: another with the same elements so far may be finished before.
+    The run is of one branch: another with the same elements so far may be finished before.
     """
     done = element(problem, len(run) - 1).iteration
     own = _up_to(problem, done)
@@ -283,7 +283,7 @@ def _up_to(problem: Problem, done: tuple[str, int] | None) -> list[Element]:
 
 
 def _begins_another(problem: Problem, run: Bound, event: Event, done: tuple[str, int]) -> bool:
-    """With what is left of the iteration passed over, as far as it may be."""
+    """With the rest of the iteration passed over, as far as it may be."""
     whole = run
     while len(whole) < len(problem.positives) and not next_begins(problem, len(whole), done):
         is_of_it = element(problem, len(whole)).iteration == done

@@ -1,7 +1,7 @@
 """docs/semantics.md, Scripts: the queries of a script, one after the other, through tables.
 
-What a statement finds becomes a table of composite events, which the statements read that name it.
-"""
+The matches of a statement become a table of composite events, which the statements read that name
+it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Kind = Literal["integer", "float", "date", "naive", "aware"]
 
 @dataclass(frozen=True)
 class Input:
-    """A table that the caller gives, and what he says of its columns."""
+    """A table that the caller gives, and the caller's options for its columns."""
 
     rows: Sequence[Row]
     time: str | tuple[str, str] = "ts"
@@ -44,7 +44,7 @@ class ScriptMatch:
 
 @dataclass(frozen=True)
 class Table:
-    """What a statement reads: events by rows, each with a key of its own; its clock and time."""
+    """The input of a statement: events by rows, each with a key of its own; its clock and time."""
 
     events: tuple[Event, ...]
     clock: Clock
@@ -79,7 +79,7 @@ def row_origins(
     inputs: Mapping[str | None, Input],
     params: Mapping[str, object] | None = None,
 ) -> dict[str, list[Origin]]:
-    """What the numbers of rows mean in the results of each statement: places in what it reads."""
+    """The meaning of the numbers of rows in the results of each statement: places in its input."""
     return _read(script, inputs, params, None).origins
 
 
@@ -121,7 +121,7 @@ class _Reading:
     way: list[str] = field(default_factory=list)
 
     def read(self, name: str) -> None:
-        """Find what a statement finds, after those that it reads."""
+        """Find the matches of a statement, after those that it reads."""
         if name in self.way:
             raise ValueError(f"a cycle: {' → '.join([*self.way[self.way.index(name) :], name])}")
         if name not in self.found:

@@ -30,13 +30,13 @@ class Found:
 
     @property
     def parts(self) -> list[tuple[Element, Series]]:
-        """What each positive element of the branch has bound."""
+        """The bindings of each positive element of the branch."""
         elements = [self.problem.elements[number] for number in self.problem.positives]
         return list(zip(elements, self.bound, strict=True))
 
     @property
     def mapping(self) -> tuple[Series | tuple[Iteration, ...], ...]:
-        """What each variable of the written pattern has bound; nothing if the branch lacks it."""
+        """The bindings of each variable of the written pattern; nothing if the branch lacks it."""
         bound = {(each.iteration, each.name): series for each, series in self.parts}
 
         def of_column(column: Element | RepeatedGroup) -> Series | tuple[Iteration, ...]:

@@ -131,7 +131,7 @@ def _whole(nanoseconds: int, unit: int) -> int:
 
 
 def literal(node: ast.Expression, parameters: Mapping[str, object]) -> Value:
-    """What a literal, a negative literal or a parameter stands for."""
+    """The value of a literal, a negative literal or a parameter."""
     match node:
         case ast.Integer() | ast.String() | ast.Boolean():
             return node.value
@@ -197,7 +197,7 @@ def is_number(value: Value) -> bool:
 
 
 def _beside(number: Value, other: Value) -> Fraction | float:
-    """What a number is compared as: one with a point as the nearest float beside a float."""
+    """The number for comparison: one with a point as the nearest float beside a float."""
     if isinstance(number, Written) and isinstance(other, float):
         near = nearest_single(number) if isinstance(other, Single) else float(number)
         return _comparable(near)
@@ -248,7 +248,7 @@ def _plain_integer(interval: Interval, unit: int | None) -> int:
 
 
 def arithmetic(sign: str, left: Value, right: Value, unit: int | None = None) -> Value:
-    """`left sign right`; NULL goes through, and what leaves int64 or is NaN is NULL."""
+    """`left sign right`; NULL gives NULL, and a result beyond int64 or NaN is NULL."""
     if left is None or right is None:
         return None
     left, right = _on_raw_time(left, right, unit)

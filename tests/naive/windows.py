@@ -95,7 +95,7 @@ def window(
     tests: tuple[Test, ...],
     parameters: Mapping[str, object],
 ) -> Window | None:
-    """What WITHIN says of this stream."""
+    """The bound of WITHIN in this stream."""
     if node is None or not stream.events:
         return None
     amount, unit = literal(node.amount, parameters), node.unit.text if node.unit else None

@@ -7,11 +7,14 @@ from pathlib import Path
 
 from sase.binding import bind_text
 from sase.binding.schema_file import schema_from
-from sase.planning.basic import basic_plan
-from sase.planning.cardinality import Cardinalities
-from sase.planning.nodes import Operator
+from sase.planning.cost.cardinality import Cardinalities
+from sase.planning.driver import RewriteCall
 from sase.planning.optimizer import Optimized, optimized
+from sase.planning.physical.runs import CHOSEN
+from sase.planning.plan.basic import basic_plan
+from sase.planning.plan.nodes import Operator
 from sase.planning.recipes import read_recipe
+from sase.planning.rewrites import REWRITES
 from sase.planning.statistics import (
     Admission,
     Agreement,
@@ -24,6 +27,9 @@ from sase.planning.statistics import (
 TABLE = schema_from(
     {"columns": {**dict.fromkeys(["ts", "many", "few", "v", "w"], "integer"), "name": "string"}}
 )
+# Each rewrite, and each choice of an algorithm.
+CHOICES = {name: RewriteCall("use_algorithm", (("name", name),)) for name in CHOSEN}
+CALLS = (*(RewriteCall(name) for name in REWRITES if name != "use_algorithm"), *CHOICES.values())
 
 
 def basic(query: str) -> Operator:
@@ -37,7 +43,7 @@ def made(
     recipe: str = "optimized",
     off: Collection[str] = (),
 ) -> Optimized:
-    """What a recipe makes of a query."""
+    """The plan that a recipe makes of a query."""
     return optimized(read_recipe(recipe), basic(query), statistics, off)
 
 
@@ -49,7 +55,7 @@ def written(folder: Path, rewrites: str) -> str:
 
 
 def figures(query: str, statistics: Statistics, recipe: str = "optimized") -> Cardinalities:
-    """What is expected of the plan of a query by a recipe without statistics."""
+    """The expected figures of the plan of a query by a recipe without statistics."""
     return Cardinalities(made(query, recipe=recipe).plan, statistics)
 
 
@@ -62,7 +68,7 @@ def known(
     values: dict[str, int] | None = None,
     **rows: int,
 ) -> Statistics:
-    """Statistics of so many events of each type, whose attributes have so many values evenly.
+    """Statistics of a number of events of each type, with attributes of evenly spread values.
 
     `agreements` are by attributes and variables, each a text of names with blanks between.
     """

@@ -1,9 +1,11 @@
-"""The rewrite that docs/rewrites.md adds as an example works as it stands there."""
+"""The rewrite that docs/rewrites.md adds as an example works without changes."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+
+import pytest
 
 from tests.casefile import parse_cases
 from tests.repo.page_edits import apply, blocks, copied, run
@@ -24,8 +26,9 @@ print(json.dumps([plans, [routes.naive_matches(case), *matches]]))
 """
 
 
+@pytest.mark.heavy
 def test_the_page_adds_a_rewrite(tmp_path: Path) -> None:
-    """It makes of the case's plan what the page shows, and both find the same matches."""
+    """It changes the case's plan into that of the page, and both find the same matches."""
     tree = copied(tmp_path)
     (diff,) = blocks(PAGE, "diff")
     apply(diff, tree)

@@ -1,4 +1,4 @@
-"""The automaton of a pattern: what it accepts, who builds it, and how it is shown."""
+"""The automaton of a pattern: the events that it accepts, its builder, and how it is shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUANTIFIERS = ("", "", "", "+", "*", "?", "{2}", "{2,}", "{1,3}", "{0,2}")
 
 
 class Drawn:
-    """A pattern with letters as types, and the regular expression of what its matches bind."""
+    """A pattern with letters as types, and the regular expression of the bound events."""
 
     def __init__(self, seed: int) -> None:
         self.random, self.names = Random(seed), iter("abcdefghijklmnopqrstuvwxyz")
@@ -40,7 +40,7 @@ class Drawn:
         return self.component(self.random.choice(QUANTIFIERS))
 
     def set(self) -> tuple[str, str]:
-        """A set of single events and of one series, whose events may lie between the others."""
+        """A set of single events and of one series, with events that may lie between the others."""
         members = [self.component("") for _ in range(self.random.choice((1, 2)))]
         orders = {"".join(form) for form in permutations(form for _, form in members)}
         query = ", ".join(query for query, _ in members)
@@ -51,7 +51,7 @@ class Drawn:
         return f"SET({query})", f"(?:{'|'.join(orders)})"
 
     def group(self) -> tuple[str, str]:
-        """A repeated group, whose iterations are of one or two branches."""
+        """A repeated group with iterations of one or two branches."""
         branches = [
             [self.component(""), *(self.optional() for _ in range(self.random.randrange(2)))]
             for _ in range(self.random.choice((1, 1, 2)))
@@ -66,7 +66,7 @@ class Drawn:
 
 
 def accepted(unrolled: Unrolled, longest: int) -> set[str]:
-    """What the events of its paths are, of up to so many."""
+    """The events of its paths, up to a number."""
     found, layer = set(), {("", ROOT)}
     for _ in range(longest):
         layer = {

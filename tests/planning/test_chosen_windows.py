@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -17,7 +18,7 @@ TOOK = "match windows hand on about"
 
 
 def events(keys: int) -> pa.Table:
-    """Many events of three types and a few of one, over so many keys."""
+    """Many events of three types and a few of one, over a number of keys."""
     kinds = [RARE if n % 6000 == 700 else kind for n, kind in enumerate(PLENTY)]
     numbers = range(len(kinds))
     return pa.table({"ts": numbers, "type": kinds, "id": [n % keys for n in numbers]})
@@ -59,6 +60,30 @@ def test_others_have_none(query: str) -> None:
     assert "match windows" not in why(query, events(1000))
 
 
+@pytest.mark.parametrize(
+    ("keys", "window", "has_windows"),
+    [
+        (1_000, 20, True),  # an event hardly meets a run of its key
+        (1_000, 100_000, False),  # it meets many
+        (1_000_000, 20, False),  # the counters of all keys are cleared for each block
+    ],
+)
+def test_runs_that_few_events_meet_have_them(keys: int, window: int, has_windows: bool) -> None:
+    count = max(400_000, keys)
+    rng = np.random.default_rng(1)
+    columns = {"id": rng.integers(0, keys, count), "x": rng.integers(0, 1000, count)}
+    given = pa.table({"ts": range(count), "type": ["A", "B"] * (count // 2), **columns})
+    where = "skip_till_any_match { [id] AND b[i].x > a.x }"
+    query = f"EVENT SEQ(A a, B+ b[], A c) WHERE {where} WITHIN {window}"
+    known = compile_query(query, Discovered.of(given, InputOptions()))
+    statistics = known.measured(Pipeline(known.unoptimized).load(given)[1], 20_000)
+    chosen = known.plan(known.optimized(statistics, loaded=True))
+    assert chosen.engine.is_narrowed == has_windows
+    if window == 20:
+        plain = known.plan(known.optimized())
+        assert len(chosen.run(given)) == len(plain.run(given))
+
+
 @pytest.mark.parametrize(("last", "has_windows"), [("C", True), ("D", False)])
 def test_a_sample_is_taken_where_a_component_of_runs_is_rare(
     last: str, has_windows: bool, monkeypatch: pytest.MonkeyPatch
@@ -73,7 +98,7 @@ def test_a_sample_is_taken_where_a_component_of_runs_is_rare(
 
 @pytest.mark.parametrize("loaded", [True, False])
 def test_a_plan_that_may_be_pushed_to_has_none(loaded: bool) -> None:
-    """Of small pushes little is left out, as what comes later is taken to be there."""
+    """Of small pushes few are left out, as later events are taken to be there."""
     given = events(9)
     query = "EVENT SEQ(A a, B+ b[], C c) WHERE earliest_maximal WITHIN 300"
     known = compile_query(query, Discovered.of(given, InputOptions()))

@@ -1,4 +1,4 @@
-"""The classes of conditions are what their definition says, by the naive matcher's expressions."""
+"""The classes of conditions agree with their definition, by the naive matcher's expressions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sase.binding import bind_text
 from sase.binding.bound import Conjunct, ConjunctClass
 from sase.binding.schema_file import schema_from
 from sase.lang.parser import parse_query
-from sase.planning.consistency import Classified, Consistency, Growth, Trend, classified
-from sase.planning.walk_back import WalkStep, decided_walking_back
+from sase.planning.reasoning.consistency import Classified, Consistency, Growth, Trend, classified
+from sase.planning.reasoning.walk_back import WalkStep, decided_walking_back
 from tests.naive.conditions import Condition, Part, condition, conjuncts, is_true
 from tests.naive.expressions import Event, Scope, Series
 from tests.seeds import draw_numbers, share, tries
@@ -102,7 +102,7 @@ CAUTIOUS = {"a.len <= b.len", "max(a[].n) <= min(b[].n)"}
 
 
 def known(where: str) -> tuple[Conjunct, Classified, Classified, Condition]:
-    """The condition, its class with NULLs and without, and what the naive matcher reads."""
+    """The condition, its class with NULLs and without, and the bindings for the naive matcher."""
     query = f"{PATTERN} WHERE {where}"
     bound = bind_text(query, SCHEMA)
     (conjunct,) = bound.conjuncts
@@ -159,7 +159,7 @@ class Draw:
             for number, count in enumerate(counts)
         }
         last = {number: part for number, part in of.parts}
-        # What grows forward is the last that is mentioned, walking back the first.
+        # The part that grows forward is the last that is mentioned, walking back the first.
         ends = {Growth.LATER: max(last), Growth.EARLIER: min(last)}
         less = {
             number: self.part(number, series, growth)
@@ -220,7 +220,7 @@ def impossible(trend: Trend) -> Iterator[tuple[bool, bool]]:
 
 
 def check(where: str, draws: int, seed: int) -> Counter[str]:
-    """No draw contradicts a class; what was claimed, and how often it was tried."""
+    """No draw contradicts a class; the claim, and how often it was tried."""
     conjunct, maybe, never, naive = known(where)
     assert conjunct.kind is not ConjunctClass.NEGATIVE
     tried: Counter[str] = Counter()
@@ -244,7 +244,7 @@ def test_the_class_of_each_form(where: str, maybe: Consistency, never: Consisten
 
 @pytest.mark.parametrize("where", [form[0] for form in FORMS if form[0] not in CAUTIOUS])
 def test_no_class_is_weaker_than_need_be(where: str) -> None:
-    """For what is not claimed there is an example against it."""
+    """For each class that is not claimed there is an example against it."""
     _, maybe, never, naive = known(where)
     for nulls, found in ((True, maybe), (False, never)):
         for growth, trend in trends(found).items():
@@ -282,7 +282,7 @@ def some_condition(random: Random, depth: int = 1) -> str:
 
 
 def some_conditions(seed: int, count: int) -> list[str]:
-    """So many of them, of which none is decided without events."""
+    """A number of them, of which none is decided without events."""
     random, found = Random(seed), list[str]()
     while len(found) < count:
         where = some_condition(random)
@@ -376,7 +376,7 @@ def test_what_is_decided_stays_and_is_not_known_before() -> None:
         steps[decided.step] += found[True]
     assert all(steps[step] > 150 for step in WalkStep), steps
     for where, component, step, _ in STEPS:
-        if step > WalkStep.CHOOSING:  # an event that is not chosen is not asked about
+        if step > WalkStep.CHOOSING:  # no condition is on an event that is not chosen
             *_, naive = known(where)
             before = settled(naive, WalkStep(step - 1), component, Draw(3, True), 500)
             assert before[False], f"{where} is known before {step}"
@@ -397,10 +397,10 @@ def test_each_i_is_chosen_before_others() -> None:
 def test_the_reason_says_what_moves() -> None:
     """In words, with the references as they are written."""
     said = {form: known(form)[1].reason for form, *_ in FORMS}
-    assert said["a[i].n > 1"] == "no other event of a series changes what it says"
+    assert said["a[i].n > 1"] == "no other event of a series changes its truth"
     assert said["a.len <= 2"] == (
         "count(a[]) can only rise with more events,"
-        " so what is true of all events is true of some of them"
+        " so a condition that is true of all events is true of some of them"
     )
     assert "may be of another event" in said["a[i].n > a[i-1].n"]
     assert "is NULL until one has a value" in said["a[i].n > max(a[..i-1].n)"]

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from sase.planning.cost import cost_of
+from sase.planning.cost.cost import cost_of
+from sase.planning.cost_values import KEY_STATE, pages
 from sase.planning.statistics import Statistics
 from tests.planning.plans import known, made
 
@@ -28,7 +29,7 @@ def work(query: str, statistics: Statistics, recipe: str = "optimized") -> dict[
 
 
 def of_keys(count: int, apart: int = 1, *, plain: bool = False) -> Statistics:
-    """Statistics of so many keys, which lie so far apart, or are plain texts."""
+    """Statistics of a number of keys, which lie far apart by a step, or are plain texts."""
     found = known(values={"many": count}, A=ROWS // 2, B=ROWS // 2)
     types = tuple(
         replace(
@@ -47,14 +48,33 @@ def of_keys(count: int, apart: int = 1, *, plain: bool = False) -> Statistics:
 def test_many_keys_lie_far_and_wide_ones_in_a_table(query: str) -> None:
     few, many = work(query, of_keys(1_000)), work(query, of_keys(1_000_000))
     assert few["far"] == few["tabled"] == many["tabled"] == 0
-    assert many["far"] == ROWS
+    assert 0.9 * ROWS < many["far"] <= ROWS
     wide = work(query, of_keys(1_000, apart=10**9))
     assert (wide["tabled"], wide["tabled_far"]) == (ROWS, 0)
     wide = work(query, of_keys(1_000_000, apart=10**9))
-    assert wide["tabled"] == wide["far"] == wide["tabled_far"] == ROWS
-    # Of as few events so many dense integers have codes by a table.
+    assert wide["tabled"] == ROWS
+    assert wide["far"] == wide["tabled_far"] == many["far"]
+    # The number of events and of dense integers with codes by a table.
     small = replace(of_keys(1_000_000), rows=100_000)
     assert work(query, small)["tabled"] > 0
+
+
+@pytest.mark.parametrize("query", PATTERNS)
+def test_more_keys_lie_farther_and_take_more_pages(query: str) -> None:
+    """A few events of many keys touch a page each, many events touch every page once."""
+    found = [work(query, of_keys(count)) for count in (1_000, 100_000, 300_000, 1_000_000)]
+    assert found[0]["far"] == 0 < found[1]["far"] < found[2]["far"] < found[3]["far"]
+    assert [round(each["page"]) for each in found] == [16, 1_562, 4_688, 15_625]
+    assert 900 < pages(KEY_STATE * 1_000_000, 1_000) < 1_000
+    assert pages(KEY_STATE * 10, 1_000) == 0
+
+
+def test_joins_near_a_rare_component_touch_few_pages() -> None:
+    rows = {"A": ROWS // 2, "B": ROWS // 2, "C": 20}
+    statistics = known(values={"many": 1_000_000}, span=ROWS, **rows)
+    query = "SEQ(A a, B b, C c) WHERE [many] WITHIN 50"
+    assert work(query, statistics, "tree_left_deep")["page"] < 200
+    assert work(query, statistics, "basic")["page"] > 10_000
 
 
 @pytest.mark.parametrize("plan", ["basic", "tree_left_deep", "nfab"])

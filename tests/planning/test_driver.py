@@ -8,7 +8,7 @@ import pytest
 
 from sase.errors import PlanError
 from sase.planning.driver import SWITCHED_OFF, RewriteCall, RewriteStep, Trace
-from sase.planning.nodes import (
+from sase.planning.plan.nodes import (
     Operator,
     SequenceScan,
     Stacks,
@@ -37,7 +37,7 @@ def topped(plan: Operator, **changes: object) -> Operator:
 
 
 def use_runtime_stack(plan: Operator) -> Outcome:
-    """What undoes the use of active instance stacks."""
+    """A rewrite that undoes the use of active instance stacks."""
     return scanning(plan, stacks=Stacks.NFA)
 
 
@@ -164,7 +164,7 @@ def test_statistics_reach_the_rules_that_take_them() -> None:
 
 @pytest.mark.parametrize("name", list(REWRITES))
 def test_any_rule_can_be_switched_off(name: str) -> None:
-    """It is passed over wherever it stands, the plan comes out, and the trace says why."""
+    """It is passed over at any place, the plan comes out, and the trace says why."""
     recipe = "negation_in_construction" if "negation" in name else "optimized"
     steps = made(QUERY, off=[name], recipe=recipe).steps
     assert {step.declined for step in steps if step.rewrite == name} <= {SWITCHED_OFF}

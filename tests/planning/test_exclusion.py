@@ -13,14 +13,14 @@ import pytest
 import sase
 from sase.binding import bind_text
 from sase.binding.bound import Condition
+from sase.binding.conditions.parts import conjoined
 from sase.binding.input_options import InputOptions
-from sase.binding.parts import conjoined
 from sase.engine.sources.discovered import Discovered
-from sase.planning.exclusion import exclude
+from sase.planning.reasoning.value_ranges import exclude
 from tests.seeds import draw_numbers, share
 
 SIGNS = ["<", "<=", ">", ">=", "=", "!="]
-# What a sign accepts, written down apart from the prover.
+# The orders that a sign accepts, written down apart from the prover.
 TRUE_OF = {"<": "<", "<=": "<=", ">": ">", ">=": "=>", "=": "=", "!=": "<>"}
 # Columns of each kind with the values in which orders differ most.
 KINDS: dict[str, tuple[pa.DataType, list[Any]]] = {

@@ -1,4 +1,4 @@
-"""What is expected of a plan, against counting by brute force over random events."""
+"""The expected figures of a plan, against counting by brute force over random events."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 import sase
 from experiments.rare_streams import rare_stream
 from sase.generate.uniform import uniform_events
-from sase.planning.cardinality import Cardinalities
+from sase.planning.cost.cardinality import Cardinalities
 from sase.planning.cost_values import BLOCK
-from sase.planning.nodes import SequenceConstruction, require
+from sase.planning.plan.nodes import SequenceConstruction, require
 from sase.planning.split import negations_of
 from sase.planning.statistics import UNKNOWN_AGREEMENT, Statistics
 from tests.planning.plans import figures, known, written
@@ -83,7 +83,7 @@ def test_tuples_from_a_level_on_are_those_of_the_shorter_pattern() -> None:
     assert found.tuples(2, 100) == 90
 
 
-# ---------------------------------------------------------------- what is built
+# ---------------------------------------------------------------- built sequences
 
 
 @pytest.mark.parametrize("levels", [2, 3])
@@ -240,7 +240,7 @@ def test_gaps_are_shorter_between_the_events_of_a_longer_pattern(forbidding: int
 @pytest.mark.parametrize("levels", [2, 3, 5, 30])
 @pytest.mark.parametrize("forbidding", [1, 10, 30, 100, 1_000, 100_000])
 def test_also_little_that_survives_is_foreseen(levels: int, forbidding: int) -> None:
-    """Beside the integral of which it is said to be: so many are expected in a window."""
+    """Beside the integral that it should equal: the expected number in a window."""
     gaps = (np.arange(4_000_000) + 0.5) / 4_000_000
     weights = (1 - gaps) ** (levels - 2)
     share = (weights * np.exp(-forbidding * gaps)).sum() / weights.sum()
@@ -253,7 +253,7 @@ def test_also_little_that_survives_is_foreseen(levels: int, forbidding: int) -> 
 
 @pytest.mark.parametrize("forbidding", [30, 300, 3_000])
 def test_absence_that_bounds_the_walk_leaves_less_to_look_at(forbidding: int) -> None:
-    """Pushed is what follows something that nothing forbids; only that is looked at."""
+    """An event is pushed if it follows one that nothing forbids; only that is looked at."""
     random, window = np.random.default_rng(forbidding), 100
     pushed, visited = [], []
     for _ in range(20):
@@ -293,7 +293,7 @@ def test_absence_removes_more_the_more_events_forbid() -> None:
     assert built(admissions={"n": 1.0}) < usual < built(admissions={"n": 0.01})
 
 
-# ---------------------------------------------------------------- limits and what is not known
+# ---------------------------------------------------------------- limits and unknown figures
 
 
 def test_a_limit_bounds_what_is_built() -> None:
@@ -349,7 +349,7 @@ def test_without_a_measured_agreement_that_of_the_attribute_counts() -> None:
 
 
 def test_a_walk_without_a_window_goes_back_as_far_as_stacks_hold_events(tmp_path: Path) -> None:
-    """They drop what has left the window once for each block: half a block later, in the mean."""
+    """They drop instances out of the window once a block: half a block later on average."""
     stacks = '"use_active_instance_stacks", "push_window_into_scan"'
     query, statistics = "EVENT SEQ(A a, B b) WITHIN 100", known(span=10**7, A=10**6, B=10**6)
     without = written(tmp_path, stacks)

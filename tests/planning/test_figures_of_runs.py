@@ -1,4 +1,4 @@
-"""Estimates of runs and matches beside what there are, and what follows from them."""
+"""Estimates of runs and matches beside the actual ones, and the figures that follow from them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 import sase
 from sase.binding import bind_text
 from sase.binding.schema_file import schema_from
-from sase.planning.basic import basic_plan
-from sase.planning.cost import cost_of
+from sase.planning.cost.cost import cost_of
+from sase.planning.cost.preflight import foreseen
+from sase.planning.cost.run_cardinality import RunCardinalities
 from sase.planning.cost_values import MOST_BYTES
-from sase.planning.preflight import foreseen
+from sase.planning.plan.basic import basic_plan
 from sase.planning.quantities import counted, duration
-from sase.planning.run_cardinality import RunCardinalities
 from sase.planning.statistics import AttributeStatistics, Statistics, TypeStatistics
 
 ROWS = 1_500
@@ -40,7 +40,7 @@ def figures_of(query: str, known: Statistics | None = None) -> RunCardinalities:
 def runs_counted(query: str) -> tuple[int, int]:
     """The matches and the runs of a query, event by event."""
     plan = sase.compile(query, EVENTS, plan="nfab")
-    # Runs that share what they take are counted one by one for ANALYZE alone.
+    # Runs that share their events are counted one by one for ANALYZE alone.
     matches = replace(plan, options=replace(plan.options, analyze=True)).run(EVENTS)
     return len(matches), dict(matches.report.counters)["RunEvaluation"]["runs"]
 
@@ -168,7 +168,7 @@ def test_a_tighter_condition_lets_one_expect_less() -> None:
     assert len(set(found)) == 3
 
 
-# ---------------------------------------------------------------- what follows
+# ---------------------------------------------------------------- consequences
 
 
 def test_the_warning_names_the_compressed_form() -> None:
@@ -190,14 +190,17 @@ def test_a_run_warns_before_it_begins() -> None:
     assert matches is not None
 
 
+MERGED, POSTPONED = (f"use_algorithm(name={name})" for name in ("merged", "postponed"))
+
+
 @pytest.mark.parametrize(
     ("condition", "taken"),
     [
         # Going back, it is decided at a alone, and going forward at each b.
         ("b[i].v > a.v + 10", "none of them"),
-        ("b[i].v > a.v", "merge_runs"),
-        ("b[i].v < b[i-1].v", "postpone_conditions, filter_early"),
-        ("c.v > 18", "postpone_conditions"),
+        ("b[i].v > a.v", MERGED),
+        ("b[i].v < b[i-1].v", f"{POSTPONED}, filter_early"),
+        ("c.v > 18", POSTPONED),
     ],
 )
 def test_the_optimizer_takes_what_makes_the_fewest_runs(condition: str, taken: str) -> None:

@@ -1,4 +1,4 @@
-"""Plans of repeated groups: what rewrites leave alone, what is expected, and the words for it."""
+"""Plans of repeated groups: parts that rewrites leave alone, expected figures, and their words."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import pytest
 
 from sase.binding import bind_text
 from sase.binding.types import INTEGER, STRING
-from sase.planning.basic import basic_plan
-from sase.planning.collapse import collapsible
+from sase.planning.cost.run_cardinality import RunCardinalities
+from sase.planning.counting import CountMethod, collapsible
 from sase.planning.explain.runs import algorithm_of, details_of
-from sase.planning.late_types import LateTypes
-from sase.planning.nodes import Evaluation, RunEvaluation, require, variables_of
 from sase.planning.optimizer import optimized
 from sase.planning.physical.runs import choose_runs
+from sase.planning.plan.basic import basic_plan
+from sase.planning.plan.nodes import RunEvaluation, require, variables_of
+from sase.planning.reasoning.late_types import LateTypes
 from sase.planning.recipes import read_recipe, recipe_names
 from sase.planning.rewrites.contract import GROUPS
-from sase.planning.run_cardinality import RunCardinalities
 from tests.planning.plans import TABLE, known
 
 QUERY = """
@@ -33,7 +33,7 @@ def test_no_recipe_changes_what_iterations_are_asked(name: str) -> None:
     made = optimized(read_recipe(name), basic)
     before, after = (require(plan, RunEvaluation) for plan in (basic, made.plan))
     assert after.components == before.components
-    assert after.evaluation is Evaluation.NFAB
+    assert after.algorithm == ""
     asked = [edge.conjunct for edge in after.conditions] + list(after.simple)
     assert sorted(map(repr, asked)) == sorted(repr(edge.conjunct) for edge in before.conditions)
 
@@ -43,7 +43,7 @@ def test_rewrites_that_look_at_single_events_decline() -> None:
     applied = [each.rewrite for each in steps if each.applied]
     assert applied == ["partition_stacks", "push_simple_conditions", "prune_columns"]
     declined = {each.rewrite: each.declined for each in steps if not each.applied}
-    assert declined.pop("prune_overlaps") == "matches may overlap"  # as none was asked to leave out
+    assert declined.pop("prune_overlaps") == "matches may overlap"  # as no option left one out
     assert {*declined.values()} == {GROUPS.reason}
 
 
@@ -54,7 +54,7 @@ def test_runs_through_groups_are_no_lines() -> None:
 
 def test_matches_with_groups_are_counted_through_states() -> None:
     form = collapsible(basic_plan(bind_text("EVENT (SEQ(A a, B b))+ g[]")))
-    assert (form.reasons, form.by_states) == ((), True)
+    assert (form.reasons, form.method) == ((), CountMethod.STATES)
     form = collapsible(basic_plan(bind_text("EVENT (SEQ(A a, B b))+ g[] LIMIT 2")))
     assert form.reasons[0] == "an iteration of a repeated group is several events"
 
@@ -68,7 +68,7 @@ def test_the_words_for_a_group() -> None:
         "a: A WHERE a.v = 3",
         "g: (SEQ(b: B, !x: X, s: S+, c: C) OR SEQ(d: D, e: E?)){3,}",
         "z: Z",
-        "skip_till_next_match: a run ignores what it can neither begin with nor take",
+        "skip_till_next_match: a run skips the events that it cannot bind next",
         "on begin z, for each iteration of branch 1 of g and each s: s[i].v < z.v",
         "in each iteration of g of branch 1, on begin c: b.v < c.v",
         "in each iteration of g of branch 1, forbids x: x.v = b.v",

@@ -4,8 +4,9 @@ import pytest
 
 from sase.binding import OPEN, Schema, bind_text
 from sase.binding.schema_file import schema_from
-from sase.planning.basic import basic_plan
-from sase.planning.nodes import (
+from sase.planning.optimizer import optimized
+from sase.planning.plan.basic import basic_plan
+from sase.planning.plan.nodes import (
     Negation,
     NegativeComponent,
     Operator,
@@ -14,7 +15,6 @@ from sase.planning.nodes import (
     Window,
     find,
 )
-from sase.planning.optimizer import optimized
 from sase.planning.recipes import read_recipe, recipe_names
 from sase.planning.rewrites import REWRITES, Declined
 from sase.planning.rewrites.push_negation_into_construction import push_negation_into_construction

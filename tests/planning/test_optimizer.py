@@ -1,4 +1,4 @@
-"""What the optimizer chooses: by cost where statistics are known, and else the first."""
+"""The choices of the optimizer: by cost if statistics are known, and else the first."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.planning.cost import cost_of
+from sase.planning.cost.cost import cost_of
 from sase.planning.cost_values import MOST_BYTES, NANOSECONDS, Cost, OperatorCost
-from sase.planning.nodes import (
+from sase.planning.optimizer import Optimized, _best
+from sase.planning.plan.nodes import (
     Negation,
     Selection,
     SequenceConstruction,
@@ -20,7 +21,6 @@ from sase.planning.nodes import (
     find,
     require,
 )
-from sase.planning.optimizer import Optimized, _best
 from sase.planning.statistics import Statistics
 from tests.planning.plans import known, made, written
 
@@ -148,7 +148,7 @@ def test_a_later_choice_counts_as_usual_when_an_earlier_one_is_made(tmp_path: Pa
     assert plan.choices[0][0].cost == cost_of(plan.plan, statistics)
 
 
-# ---------------------------------------------------------------- what is recorded
+# ---------------------------------------------------------------- records
 
 
 def test_alternatives_are_recorded_with_the_cost_of_the_whole_plan(tmp_path: Path) -> None:

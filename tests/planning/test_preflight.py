@@ -1,11 +1,11 @@
-"""What is said before a run that may find too much: how much, why, and what would help."""
+"""The warning before a run that may find too much: how much, why, and a remedy."""
 
 from __future__ import annotations
 
 import pytest
 
-from sase.planning.cost import cost_of
-from sase.planning.preflight import foreseen
+from sase.planning.cost.cost import cost_of
+from sase.planning.cost.preflight import foreseen
 from sase.planning.statistics import Statistics
 from tests.planning.plans import known, made
 
@@ -23,7 +23,8 @@ def test_a_whole_message() -> None:
     assert said("EVENT SEQ(A a, B b) WITHIN 1000") == (
         "about 19,900 matches are expected, more than max_matches=10: there are about 9.95 a for"
         " each event that may follow; half the window would leave about 9,980, an equivalence test"
-        " [attribute] keeps apart what does not belong together, set LIMIT, allow more, or count"
+        " [attribute] keeps apart events that do not belong together, set LIMIT, allow more, or"
+        " count"
         ' and sample them without a list with output="compressed"'
     )
 
@@ -62,7 +63,7 @@ def test_the_part_that_causes_it_is_named() -> None:
     message = said("EVENT SEQ(C c, A a, B b)")
     assert message is not None
     assert "there are about 500 a and about 10 c for each event that may follow" in message
-    assert "so many events are a;" in (said("EVENT A a") or "")
+    assert "every a is a match;" in (said("EVENT A a") or "")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Rewrites and recipes: what each pushes where, and what it leaves."""
+"""Rewrites and recipes: the parts that each moves, the place, and the rest."""
 
 import itertools
 from functools import cache
@@ -9,10 +9,10 @@ import pytest
 from sase.binding import Schema, bind_text
 from sase.binding.schema_file import schema_from
 from sase.errors import PlanError
-from sase.planning.basic import basic_plan, without_overlaps
 from sase.planning.driver import RewriteCall, Trace
-from sase.planning.nodes import (
-    Evaluation,
+from sase.planning.optimizer import optimized
+from sase.planning.plan.basic import basic_plan, without_overlaps
+from sase.planning.plan.nodes import (
     Negation,
     Operator,
     RunEvaluation,
@@ -25,11 +25,10 @@ from sase.planning.nodes import (
     find,
     require,
 )
-from sase.planning.optimizer import optimized
-from sase.planning.outline import outline
+from sase.planning.plan.traversal import outline
 from sase.planning.recipes import read_recipe, recipe_names
-from sase.planning.rewrites import REWRITES, Declined
 from sase.planning.rewrites.infer_equivalence_tests import implied_by
+from tests.planning.plans import CALLS, CHOICES
 
 # Query Q3 of the paper (section 3.1) over one wide table.
 TABLE = schema_from(
@@ -45,7 +44,7 @@ EQUALITIES = (
     " AND x3.attr1 = x1.attr1 AND x4.attr2 > 3 AND x1.attr4 < x4.attr4 WITHIN 6"
     " RETURN x1.attr3 LIMIT 5"
 )
-# What is asked of several events is asked of neighbours.
+# Conditions on several events are conditions on neighbours.
 NEIGHBOURS = "EVENT SEQ(A+ a[], B b) WHERE [attr1] AND a[i].attr2 > a[i-1].attr2 WITHIN 6"
 RISING = "EVENT SEQ(A+ a[], B b) WHERE a[i].attr2 > max(a[..i-1].attr2) WITHIN 6"
 OF_SETS = "EVENT SEQ(SET(A a, B+ b[]), C c) WHERE [attr1] WITHIN 9"
@@ -101,7 +100,7 @@ def test_the_optimised_plan_is_that_of_figure_6() -> None:
 def checks(plan: Operator) -> tuple[set[object], set[str]]:
     """Every conjunct, and every attribute of a written test, that some operator decides.
 
-    What was derived is left out, and what a key implies is decided by it.
+    Derived conditions are left out, and a key decides those that it implies.
     """
     conjuncts: set[object] = set()
     attributes: set[str] = set()
@@ -128,7 +127,7 @@ def checks(plan: Operator) -> tuple[set[object], set[str]]:
 
 @pytest.mark.parametrize("recipe", recipe_names())
 def test_a_recipe_loses_no_check(recipe: str) -> None:
-    """What the basic plan checks is checked somewhere, the window too."""
+    """The checks of the basic plan are in each plan somewhere, the window too."""
     plan = plan_of(recipe)
     assert checks(plan) == checks(plan_of("basic"))
     if (runs := find(plan, RunEvaluation)) is not None:
@@ -139,38 +138,45 @@ def test_a_recipe_loses_no_check(recipe: str) -> None:
     assert (find(plan, Window) is None) == (construction.window is not None)
 
 
-@pytest.mark.parametrize("rewrite", REWRITES)
-def test_a_rewrite_is_used_and_applies_once(rewrite: str) -> None:
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_a_rewrite_is_used_and_applies_once(call: RewriteCall) -> None:
     """Where a recipe uses it, it changes a plan there, and it does nothing to its own result.
 
-    That one does is not asked: every rewrite has a case in which it applies (`tests/repo`).
-    """
+    This test does not check that one does: every rewrite has a case in which it applies
+    (`tests/repo`)."""
     used, applied = False, []
     texts = Q3, EQUALITIES, NEIGHBOURS, RISING, GROUP, OF_SETS, SINGLES
     bound = [bind_text(text, TABLE) for text in texts]
     bound.append(bind_text(f"{RISING} WITH CONFIDENCE > 0.5", INTERVALS))
     plans = [*map(basic_plan, bound), without_overlaps(basic_plan(bound[2]), bound[2])]
     for recipe, basic in itertools.product(map(read_recipe, recipe_names()), plans):
-        if rewrite in {call.rewrite for call in recipe.calls}:
+        if any(_is_of(each, call) for each in recipe.calls):
             used = True
             trace = Trace.of(basic)
-            for call in recipe.calls:
-                trace = trace.after([call])
-                if call.rewrite == rewrite and trace.steps[-1].applied:
+            for each in recipe.calls:
+                trace = trace.after([each])
+                if _is_of(each, call) and trace.steps[-1].applied:
                     applied.append(trace.plan)
-    assert applied or not used or rewrite == RARE
-    assert all(isinstance(REWRITES[rewrite](plan), Declined) for plan in applied)
+    assert applied or not used or call.rewrite == RARE
+    again = (Trace.of(plan).after([call]).steps[-1] for plan in applied)
+    assert not any(step.applied for step in again)
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(REWRITES, 2)))
+def _is_of(made: RewriteCall, call: RewriteCall) -> bool:
+    """Whether it calls the same rewrite, perhaps with parameters."""
+    return made.rewrite == call.rewrite and call.parameters in ((), made.parameters)
+
+
 @pytest.mark.parametrize("text", [Q3, EQUALITIES])
-def test_any_order_ends_and_loses_nothing(order: tuple[str, ...], text: str) -> None:
+def test_any_order_ends_and_loses_nothing(text: str) -> None:
     """Two rewrites in either order, repeated until none applies."""
-    trace = Trace.of(basic := basic_of(text))
-    for _ in range(4):
-        trace = trace.after(map(RewriteCall, order))
-    assert all(not step.applied for step in trace.steps[-2:])
-    assert checks(trace.plan) == checks(basic)
+    basic = basic_of(text)
+    for order in itertools.permutations(CALLS, 2):
+        trace = Trace.of(basic)
+        for _ in range(4):
+            trace = trace.after(order)
+        assert all(not step.applied for step in trace.steps[-2:]), order
+        assert checks(trace.plan) == checks(basic), order
 
 
 def test_stacks_are_partitioned_only_where_every_type_declares_the_attribute() -> None:
@@ -199,31 +205,31 @@ def test_a_window_in_events_of_a_partition_needs_its_partition() -> None:
 
 
 def test_of_a_kleene_query_runs_are_partitioned_and_what_is_simple_is_pushed() -> None:
-    """Its plan stands on run evaluation, where the rewrites of stacks are not legal.
+    """Its plan has run evaluation at the bottom, where the rewrites of stacks are not legal.
 
     Beside these there are three other ways to evaluate such runs.
     """
     text = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [attr1] AND a[i].attr2 > 1 }"
     basic = basic_plan(bind_text(text, TABLE))
     assert find(basic, RunEvaluation) is not None
-    outcomes = {name: rewrite(basic) for name, rewrite in REWRITES.items()}
-    declined = {name for name, each in outcomes.items() if isinstance(each, Declined)}
-    evaluations = {"merge_runs", "backtrack_runs", "reread_events", "version_runs"}
-    applied = {"partition_stacks", "push_simple_conditions", *evaluations}
-    assert set(outcomes) - declined == applied
-    assert "skip_till_next_match" in outcomes["push_window_into_scan"].reason
+    steps = [Trace.of(basic).after([call]).steps[-1] for call in CALLS]
+    algorithms = [CHOICES[name] for name in ("merged", "backtracking", "rereading", "versioned")]
+    applied = {RewriteCall("partition_stacks"), RewriteCall("push_simple_conditions"), *algorithms}
+    assert {step.call for step in steps if step.applied} == applied
+    (window,) = (step for step in steps if step.rewrite == "push_window_into_scan")
+    assert "skip_till_next_match" in str(window.declined)
 
 
 def test_skip_till_any_match_is_postponed() -> None:
-    """What the events of a walk decide is decided on the way; the rest waits."""
+    """Conditions that the events of a walk decide are decided on the way; the rest waits."""
     text = "EVENT SEQ(A+ a[], B b) WHERE a[i].attr2 > a[i-1].attr2 AND sum(a[].attr2) > b.attr2"
     runs = require(plan_of("optimized", text), RunEvaluation)
-    assert runs.evaluation is Evaluation.POSTPONED
+    assert runs.algorithm == "postponed"
     assert len(runs.early) == len(runs.conditions) == 1
 
 
 def test_a_plan_is_shown_as_a_list_from_the_top() -> None:
-    """With what each operator checks."""
+    """With the checks of each operator."""
     assert outline(plan_of("pais", "EVENT SEQ(A a, B b) WHERE [attr1] WITHIN 5")) == (
         "Transformation\n"
         "  SequenceConstruction window=5\n"
@@ -239,6 +245,8 @@ def test_a_plan_is_shown_as_a_list_from_the_top() -> None:
         ("rewrites = [{one_of = ['push_limit']}]", "'push_limit' is no alternative"),
         ("rewrites = [{one_of = []}]", r"is no rewrite: give .*one_of"),
         ("rewrites = [3]", "3 is no rewrite"),
+        ("rewrites = [{algorithm = 3}]", "name = 3: `use_algorithm` takes name, as text"),
+        ("rewrites = ['merge_runs']", 'no rewrite `merge_runs`; write {algorithm = "merged"}'),
         ("rewrites = [{rewrite = 'push_limit', on = 'id'}]", "`push_limit` takes no parameters"),
         ("rewrites = [{rewrite = 'partition_stacks', of = 'id'}]", "`partition_stacks` takes on"),
         ("summary = 'x'", "has a `summary` and a list of `rewrites`"),
@@ -249,7 +257,7 @@ def test_a_plan_is_shown_as_a_list_from_the_top() -> None:
     ],
 )
 def test_a_wrong_recipe_says_why(content: str, message: str, tmp_path: Path) -> None:
-    """The name of the recipe and what would be right."""
+    """The name of the recipe and a remedy."""
     path = tmp_path / "mine.toml"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(PlanError, match=f"(?s)mine.*{message}"):

@@ -20,7 +20,7 @@ from sase.binding.input_options import InputOptions
 from sase.engine.pipeline.analyze import analyzed
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.sources.discovered import Discovered
-from sase.planning.nodes import SequenceScan, find
+from sase.planning.plan.nodes import SequenceScan, find
 from sase.planning.recipes import recipe_names
 from sase.planning.statistics import Statistics
 
@@ -50,7 +50,7 @@ def stream(types: int, keys: int) -> pa.Table:
 
 
 def as_if_large(found: Statistics) -> Statistics:
-    """Of a stream that goes on as long as twelve million events take."""
+    """Of a stream that continues as long as twelve million events take."""
     times = LARGE // ROWS
     assert found.span is not None
     types = tuple(replace(each, rows=each.rows * times) for each in found.types)
@@ -58,7 +58,7 @@ def as_if_large(found: Statistics) -> Statistics:
 
 
 def steps(plan: Any, table: pa.Table) -> int:
-    """What all operators of a plan count of events and of sequences that come to them."""
+    """The counters of events and sequences that come to all operators of a plan."""
     _, report = analyzed(plan.engine, table, clock=perf_counter_ns)
     names = ("events", "window_events", "pushed", "visited", "in")
     counts = (each.get(name, 0) for _, each in report.counters for name in names)

@@ -1,12 +1,12 @@
-"""What conditions are taken to let pass and to cost, and the order that follows."""
+"""The assumed selectivities and costs of conditions, and the order that follows."""
 
 from __future__ import annotations
 
 import pytest
 
 from sase.binding.bound import Conjunct
-from sase.planning.nodes import Selection, require
-from sase.planning.selectivity import assumed, effort, in_order, selectivity
+from sase.planning.cost.selectivity import assumed, effort, in_order, selectivity
+from sase.planning.plan.nodes import Selection, require
 from tests.planning.plans import basic, known
 
 NAMES = {0: "a", 1: "b"}

@@ -1,4 +1,4 @@
-"""Plans of sets and of earliest_maximal: what rewrites leave alone, cuts, costs, and the words."""
+"""Plans of sets and of earliest_maximal: untouched parts, cuts, costs, and the words."""
 
 from __future__ import annotations
 
@@ -7,30 +7,28 @@ from math import inf
 import pytest
 
 from sase.binding import BoundQuery, bind_text
-from sase.planning.basic import basic_plan
-from sase.planning.collapse import collapsible
-from sase.planning.cost import cost_of
-from sase.planning.declined import Declined
+from sase.planning.cost.cost import cost_of
+from sase.planning.cost.run_cardinality import RunCardinalities
+from sase.planning.counting import CountMethod, collapsible
+from sase.planning.declined import GREEDY, SETS, Declined
 from sase.planning.explain.describe import split_text
 from sase.planning.explain.operators import OperatorText
 from sase.planning.explain.runs import algorithm_of, details_of
-from sase.planning.nodes import (
-    Evaluation,
+from sase.planning.optimizer import optimized
+from sase.planning.physical.runs import choose_runs
+from sase.planning.plan.basic import basic_plan
+from sase.planning.plan.nodes import (
     Negation,
     RunEvaluation,
     components_of,
     require,
     variables_of,
 )
-from sase.planning.optimizer import optimized
-from sase.planning.physical.runs import choose_runs
+from sase.planning.reasoning.run_forms import Waiting, waiting_of
 from sase.planning.recipes import read_recipe, recipe_names
 from sase.planning.rewrites import REWRITES
-from sase.planning.rewrites.contract import GREEDY, SETS
-from sase.planning.run_cardinality import RunCardinalities
 from sase.planning.serialisation import plan_from_json, plan_to_json
 from sase.planning.split import split_of
-from sase.planning.waiting import Waiting, waiting_of
 from tests.planning.plans import TABLE, known
 
 QUERY = """
@@ -54,7 +52,7 @@ def test_no_recipe_changes_what_a_set_is_asked(name: str) -> None:
     made = optimized(read_recipe(name), basic)
     before, after = (require(plan, RunEvaluation) for plan in (basic, made.plan))
     assert after.components == before.components
-    assert after.evaluation is (Evaluation.SES if name == "ses" else Evaluation.NFAB)
+    assert after.algorithm == ""
     asked = [edge.conjunct for edge in after.conditions] + list(after.simple)
     assert sorted(map(repr, asked)) == sorted(repr(edge.conjunct) for edge in before.conditions)
 
@@ -87,7 +85,7 @@ def test_runs_of_sets_are_no_lines() -> None:
 
 def test_matches_of_sets_are_counted_through_states() -> None:
     form = collapsible(basic_plan(bound("EVENT SET(A a, B+ b[])")))
-    assert (form.reasons, form.by_states) == ((), True)
+    assert (form.reasons, form.method) == ((), CountMethod.STATES)
     form = collapsible(basic_plan(bound("EVENT SET(A a, B+ b[]) WHERE skip_till_next_match")))
     assert form.reasons[0] == "the members of a set come in any order"
 
@@ -105,7 +103,7 @@ def test_the_words_for_a_set() -> None:
         "d: D?",
         "b: B",
         "in any order: c, p, d",
-        "earliest_maximal: a run ignores only what it can make no move with",
+        "earliest_maximal: a run skips only the events that it can bind in no way",
         "on begin c or on begin and take p, at the one bound last: c.v < p[i].v",
         "on take p: p[i].v > p[i-1].v",
         "on proceed from c and p and d, for each d: count(p[]) > d[i].v",
@@ -139,7 +137,7 @@ def test_which_matches_wait_for_their_window(pattern: str, waiting: Waiting) -> 
     assert waiting_of(basic_plan(bound(f"EVENT {pattern}"))) is Waiting.NONE
 
 
-GROWS = "not at all: matches wait that may grow, and only time tells which are first"
+GROWS = "none: matches wait that may grow, and only time tells which are first"
 
 
 @pytest.mark.parametrize(
@@ -147,15 +145,15 @@ GROWS = "not at all: matches wait that may grow, and only time tells which are f
     [
         (
             "EVENT SET(A+ a[], B b) WHERE [few] WITHIN 10",
-            "by few or in slices of time that look 10 units of time before",
+            "by few, or by slices of time with the 10 units of time before each",
         ),
         (
             "EVENT SEQ(SET(A+ a[], B b), C c) WHERE earliest_maximal { [few] } WITHIN 10",
-            "by few or in slices of time that look 10 units of time before",
+            "by few, or by slices of time with the 10 units of time before each",
         ),
         (
             "EVENT SET(A+ a[], B b) WHERE earliest_maximal { [few] } WITHIN 10",
-            "by few or in slices of time that look 10 units of time before and after",
+            "by few, or by slices of time with the 10 units of time before and after each",
         ),
         ("EVENT SET(A+ a[], B b) WHERE earliest_maximal { [few] }", "by few"),
         ("EVENT SET(A a, B? b) WHERE earliest_maximal { [few] } WITHIN 10", GROWS),

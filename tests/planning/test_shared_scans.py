@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.planning.nodes import SequenceScan, require
-from sase.planning.shared_scans import operator_names, shared_scans
+from sase.planning.branches import placed_operators, shared_scans
+from sase.planning.plan.nodes import SequenceScan, require
 
 EVENTS = pa.schema({"ts": pa.int64(), "type": pa.string(), "id": pa.int64(), "v": pa.int64()})
 
@@ -59,7 +59,7 @@ def test_a_shared_scan_takes_the_types_of_all_and_reads_their_columns() -> None:
 
 
 def test_the_branches_stand_by_their_choices() -> None:
-    """The written order is that of the choices, but for what is written out by hand."""
+    """The written order is that of the choices, but for patterns that are written out by hand."""
     query = "SEQ(A a, C c) OR SEQ(A a, D d) OR SEQ(B b, D d) OR SEQ(B b, C c)"
     union = sase.compile(f"EVENT {query} WITHIN 10", EVENTS).engine.union
     assert union is not None
@@ -81,7 +81,7 @@ def test_types_that_do_not_fit_into_a_byte_are_of_several_scans() -> None:
 
 def test_what_is_shared_is_named_by_its_first_branch() -> None:
     plan = sase.compile("EVENT SEQ(A a, (B b OR C c)?, D d) WITHIN 9", EVENTS)
-    assert operator_names(plan.engine.operators) == [
+    assert [each.name for each in placed_operators(plan.engine.operators)] == [
         "SequenceScan of branch 1",
         "SequenceConstruction of branch 1",
         "Transformation of branch 1",

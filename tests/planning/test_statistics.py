@@ -1,4 +1,4 @@
-"""What is known of pairs of events by the statistics of their types."""
+"""The figures of pairs of events by the statistics of their types."""
 
 from __future__ import annotations
 

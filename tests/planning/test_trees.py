@@ -8,10 +8,10 @@ from unittest.mock import patch
 import pytest
 
 import sase
-from sase.planning.cost import cost_of
-from sase.planning.nodes import SequenceConstruction, require
+from sase.planning.cost.cost import cost_of
+from sase.planning.plan.nodes import SequenceConstruction, require
+from sase.planning.plan.trees import parts_of, tree_text
 from sase.planning.statistics import Statistics
-from sase.planning.trees import parts_of, tree_text
 from tests.planning.plans import known, made
 
 NAMES = ("a", "b", "c", "d")
@@ -102,7 +102,7 @@ def test_the_walk_is_kept_where_matches_are_many_in_spite_of_a_rare_component(
 
 def test_the_walk_is_kept_where_joins_hold_too_much() -> None:
     query = "EVENT SEQ(!(N n), A a, B b, R r, C c) WHERE r.v < 5 WITHIN 100000"
-    with patch("sase.planning.tree_choice.LEAD", 0):  # however long the walk takes
+    with patch("sase.planning.cost.tree_choice.LEAD", 0):  # however long the walk takes
         steps = made(query, one_in_10_000()).steps
     (step,) = (each for each in steps if each.rewrite == "join_by_tree")
     assert step.declined is not None

@@ -8,8 +8,8 @@ import random
 import pytest
 
 from sase.binding.bound import Condition
-from sase.planning.nodes import Selection, require
-from sase.planning.value_ranges import first_exclusion
+from sase.planning.plan.nodes import Selection, require
+from sase.planning.reasoning.value_ranges import first_exclusion
 from tests.planning.plans import basic
 
 
@@ -44,7 +44,7 @@ def exclude(*texts: str) -> bool:
         ("a.name = 'x'", "a.name = 'y'", True),
         ("a.name < 'x'", "a.name > 'w'", False),
         ("a.name < 'w'", "a.name >= 'x'", True),
-        # Of two types of constants nothing is said, as of what is no constant.
+        # Two types of constants cause no message, nor do values that are no constant.
         ("a.v < 3", "a.v > 3.5", False),
         ("a.v < b.v", "a.v > 3", False),
         ("a.v < :least", "a.v > 3", False),

@@ -27,7 +27,7 @@ not_root = pytest.mark.skipif(
 
 
 def conflicts(grammar: str, start: list[str]) -> list[str]:
-    """What lark says of a grammar when it has to choose between shifting and reducing."""
+    """The messages of lark on a grammar in which it has to choose between shifting and reducing."""
     said: list[str] = []
 
     class Listener(logging.Handler):

@@ -1,12 +1,12 @@
 """Every syntax tree that the parser can make, as Hypothesis strategies, and a census of kinds.
 
-What the parser guarantees of a tree, and what everything that reads one may rely on:
+The guarantees of the parser for a tree, on which all readers may rely:
 
 - `Integer` and `Float` are never negative, and no float is NaN; a sign is a `Negative` around them.
 - A `Percentage` has a number of its own, never one with a sign, and one that can be written without
   an exponent in 100 characters.
 - `And`, `Or`, `Sum`, `Product` and `Alternatives` have at least two operands, and a `Sum` or
-  `Product` one operator fewer. The same kind may stand inside itself: brackets keep their grouping.
+  `Product` one operator fewer. The same kind may be inside itself: brackets keep their grouping.
 - `Script`, `Sequence`, `SetOf`, `Membership`, `Equivalence` and `Output` have at least one entry.
 - A name is never empty. Units are plain lower-case words and no keywords; functions are lower-case.
 - A value of IN or of an equivalence test is a literal, or a `Negative` of a number or an interval.
@@ -34,7 +34,7 @@ from hypothesis import strategies as st
 
 from sase.lang import ast
 from sase.lang.builder import MOST_DIGITS
-from sase.lang.names import spelled
+from sase.lang.printer import spelled
 from sase.lang.tables import parser
 
 Trees: TypeAlias = st.SearchStrategy[Any]
@@ -138,7 +138,7 @@ def constants() -> Trees:
 
 @cache
 def literals() -> Trees:
-    """What may stand in an IN list or in an equivalence test."""
+    """The values that may be in an IN list or in an equivalence test."""
     negatives = [ast.Negative(operand) for operand in [*NUMBERS, *_INTERVALS]]
     return st.one_of(constants(), st.sampled_from(negatives))
 
@@ -157,7 +157,7 @@ def _positions() -> list[str]:
 
 @cache
 def indexes() -> Trees:
-    """What stands in the brackets of `a[…]`; no variable is called q, so `q.len` is another."""
+    """The index in the brackets of `a[…]`; no variable is called q, so `q.len` is another."""
     real = [ast.Index(kind) for kind in ast.IndexKind if kind is not ast.IndexKind.OTHER]
     ends = _positions()
     firsts = [end for end in ["", *ends[::5]] if end != "1"]
@@ -268,7 +268,7 @@ def _group(
 
 @cache
 def patterns(depth: int = 2) -> Trees:
-    """What may follow EVENT."""
+    """The patterns that may follow EVENT."""
     sequences = st.builds(ast.Sequence, _several(parts(depth), 1, 3))
     either = parts(depth) | sequences
     return st.one_of(parts(depth), sequences, st.builds(ast.Alternatives, _several(either, 2, 3)))

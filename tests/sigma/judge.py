@@ -1,4 +1,4 @@
-"""What rules of Sigma find, told from its specification by looking at every time frame.
+"""The alerts of rules of Sigma by its specification, by looking at every time frame.
 
 It reads YAML by itself, and shares nothing with `sase.sigma`. An alert is the time at which a
 correlation holds, with the values of its groups: one for each event that begins a time frame.
@@ -31,7 +31,7 @@ class Found:
 
 
 def alerts(text: str, events: Sequence[Fields]) -> dict[str, list[Found]]:
-    """What each rule finds in events of one log source, by the rule's name."""
+    """The alerts of each rule in events of one log source, by the rule's name."""
     rules = {rule["name"]: rule for rule in yaml.safe_load_all(text)}
     found = dict[str, list[Found]]()
     ordered = sorted(events, key=lambda event: event["ts"])  # stable: rows decide
@@ -101,7 +101,7 @@ def _fits_one(actual: Any, wanted: Any, modifiers: Sequence[str]) -> bool:
 
 
 def _regular(sign: str) -> str:
-    """A sign of a text as a regular expression: a wildcard, or what it stands for."""
+    """A sign of a text as a regular expression: a wildcard, or its own meaning."""
     return {"*": ".*", "?": "."}.get(sign, re.escape(sign[-1]))
 
 

@@ -1,4 +1,4 @@
-"""What is no rule, and what has no equal in a script, is named at its place."""
+"""Text that is no rule, and parts without an equal in a script, are named at their places."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ EXPECTED = {
         " has no equal in a script",
     ],
     "merged keys": [
-        "4:17 sigma-no-equal: `<<` stands for keys of another part",
+        "4:17 sigma-no-equal: `<<` refers to keys of another part",
     ],
     "a filter": [
         "8:9 sigma-no-equal: a filter of other rules has no equal in a script",
@@ -172,7 +172,7 @@ EXPECTED = {
         "1:9 sigma-no-equal: an action on the documents that follow has no equal in a script",
     ],
     "another part of the document": [
-        "2:7 sigma-no-equal: *t stands for another part of the document",
+        "2:7 sigma-no-equal: *t refers to another part of the document",
         "= write that part out here",
     ],
     "too few events": [
@@ -231,7 +231,7 @@ EXPECTED = {
         "1:1 sigma-rule: a rule should be keys with values",
     ],
     "a key twice": [
-        "2:1 sigma-rule: the key title stands here twice",
+        "2:1 sigma-rule: the key title is here twice",
     ],
     "no title": [
         "1:1 sigma-rule: a rule has a title, and this has none",
@@ -304,7 +304,7 @@ EXPECTED = {
         "= did you mean `base`?",
     ],
     "a rule twice": [
-        "9:48 sigma-rule: the rule 5f3c stands here twice",
+        "9:48 sigma-rule: the rule 5f3c is here twice",
     ],
     "an alias without the rule": [
         "9:60 sigma-rule: the alias who does not say which field of base it means",

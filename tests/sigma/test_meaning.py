@@ -1,4 +1,4 @@
-"""A script made of rules of Sigma finds what the rules mean, by a plain reading of them."""
+"""A script made of rules of Sigma finds the alerts of the rules, by a plain reading of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _row(time: object, fields: Any) -> tuple[Any, ...]:
 
 
 def naive(case: SigmaExample) -> dict[str, list[tuple[Any, ...]]]:
-    """The times and groups of what the script finds; of detections their times alone."""
+    """The times and groups of the matches of the script; of detections their times alone."""
     script = script_of([(case.text, "rules.yml")])
     results = run_script(parse_script(script), {"test": Input(case.events, time_unit="s")})
     return {
@@ -41,7 +41,7 @@ def naive(case: SigmaExample) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def comparable(found: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[str]]:
-    """What a rule of detections finds by time; of correlations the groups, too."""
+    """The alerts of a rule of detections by time; of correlations the groups, too."""
     return {
         name: sorted(str(row[0] if name.startswith("base") else _groups(row)) for row in rows)
         for name, rows in found.items()

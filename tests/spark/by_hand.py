@@ -1,12 +1,12 @@
 """The tasks of a replay without Spark: the rows are placed by hand, and the worker's code is run.
 
-What is not tested this way are the expressions of Spark SQL, and how Spark moves rows.
+This does not test the expressions of Spark SQL, nor how Spark moves rows.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -19,27 +19,30 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type
 
+import sase
 from sase.api.compiled_query import CompiledQuery, compile_query
 from sase.binding.input_options import INPUT_OPTIONS, InputOptions
+from sase.engine.pipeline.matcher import result_schema
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.pipeline.reader import result_schema
-from sase.engine.pipeline.time_slices import without_limit
+from sase.engine.pipeline.threads import without_limit
 from sase.engine.sources.discovered import Discovered
 from sase.errors import DataError
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
 from sase.planning.replay import EARLIEST, ReplayStrategy, SlicePlan, possible, time_slices
-from sase.spark import row_layout, set_search
-from sase.spark.columns import slack_of
-from sase.spark.limit import First
 from sase.spark.non_overlap import NonOverlap, with_overlaps
+from sase.spark.reading import row_layout
+from sase.spark.reading.columns import slack_of
+from sase.spark.reading.row_layout import PART, SEQ, TIME, RowLayout, packed
 from sase.spark.replay import form_of
-from sase.spark.result_order import ORDER, PARTITION, SPAN
-from sase.spark.row_layout import PART, SEQ, TIME, RowLayout, packed
-from sase.spark.set_search import SetPlan, shown_schema
-from sase.spark.task import COUNT, Task
-from tests.spark.cases import ALL, Case
+from sase.spark.tasks import set_search
+from sase.spark.tasks.limit import First
+from sase.spark.tasks.result_order import ORDER, PARTITION, SPAN
+from sase.spark.tasks.search import QuerySearch
+from sase.spark.tasks.set_search import SetPlan, shown_schema
+from sase.spark.tasks.task import COUNT, Task
+from tests.spark.cases import ALL, Case, Manner, multiset
 
-# The key of a row, by the type whose table it is in.
+# The key of a row, by the type of its table.
 Key = Callable[[dict[str, Any], str], Any]
 
 
@@ -53,16 +56,32 @@ class Placed:
     sorted_by: Any
 
 
+@dataclass(frozen=True)
+class Written:
+    """A query and its events, one table or one for each type, where neither is drawn."""
+
+    query: str
+    tables: Mapping[str, pa.Table]
+    keywords: Mapping[str, Any]
+    manner: Manner
+
+    def bounds(self) -> Any:
+        """The argument `slices`."""
+        return self.manner.cuts
+
+
 @dataclass
 class ByHand:
-    """A case whose tasks are run one after the other; what is left open is drawn.
+    """A case with tasks that are run one after the other; open options are drawn.
 
     With `two_steps` they give all matches, of which a second step takes those that do not overlap.
+    A `forced` strategy must be possible; without one it is drawn, too.
     """
 
-    case: Case
+    case: Case | Written
     random: Random
     two_steps: bool = False
+    forced: ReplayStrategy | None = None
 
     @cached_property
     def empty(self) -> pa.Table | dict[str, pa.Table]:
@@ -93,7 +112,7 @@ class ByHand:
     @cached_property
     def known(self) -> CompiledQuery:
         """The query, compiled for these columns."""
-        given = {"output": self.case.manner.form} | self.case.keywords
+        given: dict[str, Any] = {"output": self.case.manner.form, **self.case.keywords}
         names = InputOptions(**{n: given.pop(n) for n in INPUT_OPTIONS if n in given})
         return compile_query(self.case.query, Discovered.of(self.empty, names), **given)
 
@@ -136,14 +155,14 @@ class ByHand:
         if limit is not None:
             output = output.append(pa.field(ORDER, pa.list_(pa.int64())))
         apart = self.whole.returned.non_overlapping
-        task = Task(plan, self.shape, output, limit=limit, non_overlapping=apart)
+        search = QuerySearch(plan, self.shape, output, limit, non_overlapping=apart)
         if self.two_steps:
             strategy, batches = self._searched(
-                replace(task, output=_placed(self.schema), limit=None)
+                replace(search, output=_placed(self.schema), limit=None)
             )
             batches = list(self._taken(batches, output.names))
         else:
-            strategy, batches = self._searched(task)
+            strategy, batches = self._searched(search)
         if limit is None:
             return strategy, [row for batch in batches for row in batch.to_pylist()]
         return strategy, list(_first(limit, batches))
@@ -160,19 +179,20 @@ class ByHand:
     def compressed(self) -> tuple[ReplayStrategy, list[dict[str, Any]]]:
         """The collapsed form by all parts."""
         output = shown_schema(self.form, self.empty)
-        task = Task(self.plan, self.shape, output, gives="compressed", form=self.form)
-        strategy, batches = self._searched(task)
+        search = QuerySearch(self.plan, self.shape, output, gives="compressed", form=self.form)
+        strategy, batches = self._searched(search)
         return strategy, [row for batch in batches for row in batch.to_pylist()]
 
     def count(self) -> tuple[ReplayStrategy, int]:
         """How many matches the parts have together."""
         paths = None if self.form.reasons else self.form
-        task = Task(without_limit(self.plan)[0], self.shape, COUNT, gives="count", form=paths)
-        strategy, batches = self._searched(task)
+        plan, _ = without_limit(self.plan)
+        search = QuerySearch(plan, self.shape, COUNT, gives="count", form=paths)
+        strategy, batches = self._searched(search)
         return strategy, sum(int(text, 16) for batch in batches for text in batch[0].to_pylist())
 
     def _taken(self, batches: list[pa.RecordBatch], names: list[str]) -> Iterator[pa.RecordBatch]:
-        """What the second step takes of all matches, partition by partition."""
+        """The matches that the second step takes of all, partition by partition."""
         if not batches:
             return
         table = pa.Table.from_batches(batches)
@@ -195,8 +215,8 @@ class ByHand:
         """How the events travel."""
         return RowLayout(() if ALL in self.case.tables else tuple(self.case.tables))
 
-    def _searched(self, task: Task) -> tuple[ReplayStrategy, list[pa.RecordBatch]]:
-        """What a task gives of all parts, and how the rows were parted."""
+    def _searched(self, search: QuerySearch) -> tuple[ReplayStrategy, list[pa.RecordBatch]]:
+        """The output of a task for all parts, and how the rows were divided."""
         split = self.plan.split
         tests = [test for test in split.keys if test in (self.plan.ranked or split.keys)]
         key = None if any(test.by_type or test.attributes for test in tests) else self._key(tests)
@@ -204,7 +224,10 @@ class ByHand:
         can = [each for each, why in declined.items() if not why and each != ReplayStrategy.FILES]
         wanted = self.case.manner.strategy
         strategy = self.random.choice(can[:-1] or can)  # the last is to run one task
-        if wanted in can and self.random.random() < 0.4:
+        if self.forced is not None:
+            assert self.forced in can, declined
+            strategy = self.forced
+        elif wanted in can and self.random.random() < 0.4:
             strategy = ReplayStrategy(wanted)
         whole = self.random.randint(1, 4) if strategy != ReplayStrategy.ONE_TASK else 1
         slices = None
@@ -215,7 +238,7 @@ class ByHand:
         for each in self.rows:
             for part in self._parts(each, strategy, key, whole, slices):
                 parts.setdefault(part, []).append(each)
-        task = replace(task, whole=whole, slices=slices, slack=self.slack)
+        task = Task(search, whole, slices, self.slack)
         batches = list[pa.RecordBatch]()
         size, stretch = self.random.choice([1, 2, 3, 5, 1000]), self.random.choice([1, 3, 1000])
         with patch.object(row_layout, "BLOCK", size), patch.object(set_search, "STRETCH", stretch):
@@ -238,7 +261,7 @@ class ByHand:
         whole: int,
         slices: SlicePlan | None,
     ) -> list[int]:
-        """The parts that a row goes to."""
+        """The parts to which a row belongs."""
         if slices is None:
             if strategy == ReplayStrategy.ONE_TASK:
                 return [0]
@@ -260,7 +283,7 @@ class ByHand:
         wanted = self.case.bounds()
         count = wanted if isinstance(wanted, int) else self.random.randint(1, 6)
         bounds = sorted({*self.random.choices(times or [0], k=count)})
-        if self.random.random() < 0.3:
+        if self.forced is None and self.random.random() < 0.3:
             bounds = sorted({*times, *(time + 1 for time in times if time < 2**63 - 1)})
         if not split.needs_positions:
             return time_slices(bounds, split, self.slack)
@@ -301,8 +324,42 @@ class ByHand:
         return made if seq is None else made.append_column(SEQ, [[each.row[seq] for each in rows]])
 
 
+def tasks_of(
+    query: str,
+    events: pa.Table | Mapping[str, pa.Table],
+    strategy: str,
+    output: str = "all",
+    **keywords: Any,
+) -> Iterator[ByHand]:
+    """The tasks of a written query by a strategy, cut and handed over in two ways."""
+    tables = {ALL: events} if isinstance(events, pa.Table) else events
+    written = Written(query, tables, keywords, Manner(strategy, output=output))
+    forced = ReplayStrategy(strategy)
+    for seed in range(2):
+        tasks = ByHand(written, Random(seed), forced=forced)
+        if output == "non_overlap":
+            yield replace(tasks, two_steps=True, random=Random(seed))
+            has_keys = forced == ReplayStrategy.KEY and bool(tasks.whole.split.keys)
+            if not has_keys and forced != ReplayStrategy.ONE_TASK:
+                continue  # no task sees all matches of a partition
+        yield tasks
+
+
+def check_tasks(
+    query: str,
+    events: pa.Table | Mapping[str, pa.Table],
+    strategy: str,
+    output: str = "all",
+    **keywords: Any,
+) -> None:
+    """Tasks find the matches of one thread."""
+    local = sase.match(query, events, threads=1, output=output, **keywords).to_pylist()
+    for tasks in tasks_of(query, events, strategy, output, **keywords):
+        assert multiset(tasks.found()[1]) == multiset(local) != multiset([])
+
+
 def _placed(schema: pa.Schema) -> pa.Schema:
-    """The columns of results, and what the second step goes by."""
+    """The columns of results, and those that the second step uses."""
     numbers = pa.list_(pa.int64())
     steps = [(ORDER, numbers), (SPAN, numbers), (PARTITION, pa.string())]
     return pa.schema([*schema, *starmap(pa.field, steps)])

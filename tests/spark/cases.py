@@ -1,4 +1,4 @@
-"""Random queries and streams as Spark is given them, and what the local engine finds in them."""
+"""Random queries and streams for Spark, and the matches of the local engine in them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ from hypothesis import strategies as st
 
 import sase
 from sase.errors import SaseError
-from tests.engine.branches.examples import examples as branches_examples
-from tests.engine.matching.examples import Example, examples
-from tests.engine.matching.streams import DEFINED, FLOAT, INTEGER, SINGLE, TABLES, Row
-from tests.engine.series.examples import SeriesExample
-from tests.engine.series.examples import examples as series_examples
+from tests.drawing.examples import Example, example
+from tests.drawing.streams import DEFINED, FLOAT, INTEGER, SINGLE, TABLES, Row
 
 Tables: TypeAlias = dict[str, pa.Table]
 # A name under which one table that holds all types is kept.
@@ -29,8 +26,8 @@ ALL = "*"
 # ---------------------------------------------------------------- kinds of columns
 
 WIDE = pa.decimal128(30, 2)
-# What an attribute may be instead: of its own sort, so that conditions still make sense, or of
-# another that only equivalence tests take.
+# Other types of an attribute: of its own sort, so that conditions still make sense, or of another
+# that only equivalence tests take.
 OTHER_KINDS = {
     INTEGER: [
         *[pa.int8(), pa.int32(), pa.decimal128(10, 2), pa.decimal128(18, 0), pa.float32()] * 2,
@@ -41,7 +38,7 @@ OTHER_KINDS = {
     ],
     FLOAT: [pa.float32(), pa.decimal128(10, 1)],
 }
-# What a column of time may be instead.
+# Other types of a column of time.
 OTHER_TIMES = {
     pa.float64(): [pa.float32()],
     pa.int64(): [pa.int64(), pa.int32(), pa.int16()],
@@ -96,7 +93,7 @@ class Manner:
 
     @property
     def form(self) -> str:
-        """What the local engine is asked for."""
+        """The call of the local engine."""
         return "non_overlap" if self.output == "non_overlap" else "all"
 
 
@@ -124,10 +121,8 @@ class Case:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """What a caller says of the events."""
-        left_out = ("type", "types") if self.example.setting.layout == TABLES else ()
-        known = {name: v for name, v in self.example.keywords.items() if name not in left_out}
-        return {**known, "on_bad_row": self.on_bad_row}
+        """The keywords of a caller about the events."""
+        return {**self.example.given_keywords, "on_bad_row": self.on_bad_row}
 
     @cached_property
     def tables(self) -> Tables:
@@ -154,7 +149,7 @@ class Case:
 
     @cached_property
     def local(self) -> sase.Matches | SaseError:
-        """What the local engine says."""
+        """The answer of the local engine."""
         try:
             given = {**self.keywords, "output": self.manner.form}
             matches = sase.match(self.query, self.events, **given)
@@ -164,7 +159,7 @@ class Case:
         return matches
 
     def bounds(self) -> Any:
-        """What to give as `slices`."""
+        """The argument `slices`."""
         cuts, clock = self.manner.cuts, self.example.setting.clock
         if cuts is None or isinstance(cuts, int):
             return cuts
@@ -172,14 +167,13 @@ class Case:
 
 
 def needs_order(example: Example) -> bool:
-    """Whether what is found depends on the order of simultaneous events."""
-    if isinstance(example, SeriesExample):
-        return True  # by most strategies
-    return "EVENTS" in example.query.window or bool(example.query.limit)
+    """Whether the matches depend on the order of simultaneous events."""
+    query = example.query  # of most strategies
+    return not query.is_plain or "EVENTS" in query.window or bool(query.limit)
 
 
 def in_order(example: Example, repeats: int = 101) -> Example:
-    """With a `seq` that numbers the rows; it is the same again after so many."""
+    """With a `seq` that numbers the rows; it repeats after a number of rows."""
     setting = replace(example.setting, keywords={**example.setting.keywords, "seq": "sq"})
     rows = [{**row, "sq": 7 * place % repeats} for place, row in enumerate(example.rows)]
     return replace(example, setting=setting, rows=rows)
@@ -187,6 +181,8 @@ def in_order(example: Example, repeats: int = 101) -> Example:
 
 # ---------------------------------------------------------------- random ones
 
+# By which queries and streams are drawn: so few that each is as probable as any other.
+NUMBERS = st.integers(0, 2**23)
 STRATEGIES: list[str | None] = ["key", "slice", "key_and_slice", "files", "one_task", None]
 
 cuts = st.one_of(
@@ -215,14 +211,13 @@ def cases(
 ) -> Case:
     """A case on which the local engine has something to say."""
     manner = draw(manners)
-    example = draw(st.one_of(examples(), examples(), series_examples(), branches_examples()))
-    if isinstance(example, SeriesExample):
-        example = replace(example, output="all")
-    if needs_order(example) or manner.form == "non_overlap" or example.setting.is_by_row:
-        example = in_order(example, repeats)
-    example, on_bad_row = _with_bad_rows(draw, example)
-    kinds = _other_kinds(draw, example)
-    case = Case(example, manner, kinds, on_bad_row)
+    form = draw(st.sampled_from(["sequences", "sequences", "series", "choices"]))
+    drawn = replace(example(draw(NUMBERS), form), output="all")
+    if needs_order(drawn) or manner.form == "non_overlap" or drawn.setting.is_by_row:
+        drawn = in_order(drawn, repeats)
+    drawn, on_bad_row = _with_bad_rows(draw, drawn)
+    kinds = _other_kinds(draw, drawn)
+    case = Case(drawn, manner, kinds, on_bad_row)
     if kinds and isinstance(case.local, sase.QueryError):
         return replace(case, kinds={})
     return case
@@ -256,7 +251,7 @@ def _other_kinds(draw: st.DrawFn, example: Example) -> dict[tuple[str, str], pa.
 
 
 def _with_bad_rows(draw: st.DrawFn, example: Example) -> tuple[Example, str]:
-    """Now and then with some rows that lack what every row must have."""
+    """Now and then with some rows that lack a required value."""
     on_bad_row = draw(st.sampled_from(["error"] * 5 + ["quarantine"]))
     count = draw(st.sampled_from([0] * 4 + [1, 2])) if on_bad_row == "error" else 3
     setting = example.setting
@@ -276,7 +271,7 @@ def _with_bad_rows(draw: st.DrawFn, example: Example) -> tuple[Example, str]:
 
 
 def expected(case: Case) -> Counter[str]:
-    """What the local engine finds."""
+    """The matches of the local engine."""
     assert isinstance(case.local, sase.Matches)
     table = case.local.to_arrow()
     if case.manner.flat or case.manner.output == "flat":  # a struct that is NULL, too

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # The modules import PySpark, so they are not even read; tests/conftest.py says so.
 collect_ignore_glob = ["test_*.py"] if missing() else []
-# The session, if it has started, and what was set of it then.
+# The session, if it has started, and its settings then.
 _started: list[tuple[SparkSession, dict[str, str]]] = []
 
 
@@ -37,7 +37,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module", autouse=True)
 def settings_as_they_were() -> Iterator[None]:
-    """What the tests of a file set of the session is not there for those of the next one."""
+    """Settings of the session by the tests of a file are gone for those of the next one."""
     yield
     for session, before in _started:
         after = _settings(session)

@@ -1,4 +1,4 @@
-"""A script: queries on a session of Spark Connect, whose server it starts.
+"""A script: queries on a session of Spark Connect; it starts the server.
 
 A process has either such a session or a classic one: `test_connect.py` runs this one.
 """
@@ -18,15 +18,15 @@ from pyspark.sql import SparkSession
 
 from sase import spark as on_spark
 from sase.errors import DataError, ReplayWarning
-from sase.spark.errors import translated_errors
 from sase.spark.parquet import is_parquet
 from sase.spark.result_schema import batches_of, in_order
+from sase.spark.tasks.errors import translated_errors
 from tests.spark.cases import multiset
 from tests.spark.known import BY_KEY, BY_SLICE, QUICK, REPLAYS, events, frame, local, rows_of
 
 
 def main() -> None:
-    """Run all replays, and what else a replay has to give."""
+    """Run all replays, and the other outputs of a replay."""
     os.environ["PYSPARK_PYTHON"] = sys.executable  # or the server takes the first on the PATH
     builder = SparkSession.builder.remote("local[2]")
     for name, value in {
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def explanation(spark: SparkSession) -> bool:
-    """Spark's plan, and what tasks counted."""
+    """Spark's plan, and the counters of tasks."""
     found = on_spark.explain(BY_KEY, frame(spark, events()), seq="seq", analyze=True)
     results = {each.total for each in found.counters if each.counter == "results"}
     return "MapInArrow" in found.spark_plan and results == {local(BY_KEY).total()}
@@ -112,7 +112,7 @@ def bad_rows(spark: SparkSession) -> bool:
 
 
 def metrics(spark: SparkSession) -> bool:
-    """What tasks count."""
+    """The counters of tasks."""
     found = on_spark.replay(BY_KEY, frame(spark, events()), seq="seq", strategy="key")
     rows = [row for row in rows_of(found.metrics()) if row["operator"] == "Task"]
     results = sum(row["value"] for row in rows if row["counter"] == "results")

@@ -1,4 +1,4 @@
-"""What Spark forks its Python workers from in tests: it has imported what their tasks import.
+"""Spark forks its Python workers in tests from this process, which has the modules of tasks.
 
 A worker looks through all its objects for garbage behind every task, which for those of the imports
 alone takes as long as a small task does, and each that had an error is followed by a fresh one.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import runpy
 
-import sase.spark.task  # noqa: F401
+import sase.spark.tasks.task  # noqa: F401
 
 if __name__ == "__main__":
     gc.collect()

@@ -1,4 +1,4 @@
-"""A script: tasks whose worker is killed, or that fail, and what is found in spite of it.
+"""A script: tasks that fail, or lose their worker, and the matches in spite of it.
 
 It needs a session that tries a task again: `test_tasks_killed.py` runs it.
 """
@@ -19,10 +19,10 @@ from unittest.mock import patch
 import pyarrow as pa
 from pyspark import TaskContext
 
-from sase.spark.limit import First
 from sase.spark.non_overlap import NonOverlap
 from sase.spark.session import local_session
-from sase.spark.task import Task
+from sase.spark.tasks.limit import First
+from sase.spark.tasks.task import Task
 from tests.spark.cases import multiset
 from tests.spark.known import QUICK, REPLAYS, events, frame, rows_of
 
@@ -31,12 +31,12 @@ MARKS = "SASE_TEST_MARKS"
 
 
 class Fails:
-    """Fails two times in the middle of what it gives: by an error, or killed from outside."""
+    """Fails two times in the middle of its output: by an error, or killed from outside."""
 
     is_killed = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """What a task gives, but for the first two times."""
+        """The output of a task, but for the first two times."""
         context = TaskContext.get()
         assert context is not None
         fails = context.attemptNumber() < 2
@@ -89,9 +89,9 @@ def main() -> None:
         wanted = known.wanted(few)  # which compiles, so that no task has to
         before = {*marks.iterdir()}
         with (
-            patch.object(import_module("sase.spark.replay"), "Task", kind),
+            patch.object(import_module("sase.spark.job"), "Task", kind),
             patch("sase.spark.non_overlap.NonOverlap", KilledApart),
-            patch("sase.spark.limit.First", FailingFirst),
+            patch("sase.spark.tasks.limit.First", FailingFirst),
         ):
             found = known.found(frame(spark, few), slices=2)
             same = multiset(rows_of(found)) == wanted

@@ -18,7 +18,8 @@ from pyspark.sql import SparkSession
 import sase
 from sase import spark as on_spark
 from sase.errors import ReplayWarning, SaseError
-from tests.engine.groups.apart import draw
+from tests.drawing.examples import example
+from tests.drawing.repeated_groups import APART
 from tests.spark.cases import multiset
 from tests.spark.known import QUICK, frame
 
@@ -27,23 +28,24 @@ REFUSED, NOTHING, FOUND, FAULT = "refused", "without matches", "with matches", "
 
 
 def compared(spark: SparkSession, number: int, strategy: str) -> tuple[str, str]:
-    """What came of a query by a strategy, and what to say of it where that is a fault."""
-    drawn = draw(number)
+    """The outcome of a query by a strategy, and a description of it where it is a fault."""
+    drawn = example(number, APART)
+    text, types = drawn.query.text, drawn.keywords["types"]
     table = pa.Table.from_pylist([{**row, "seq": n} for n, row in enumerate(drawn.rows)])
     try:
-        local = sase.match(drawn.text, table, seq="seq", types=drawn.types, output="non_overlap")
+        local = sase.match(text, table, seq="seq", types=types, output="non_overlap")
         wanted = multiset(local.to_pylist())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ReplayWarning)
             found = on_spark.match(
-                drawn.text, frame(spark, table), seq="seq", strategy=strategy, types=drawn.types,
+                text, frame(spark, table), seq="seq", strategy=strategy, types=types,
                 output="non_overlap", slices=3 if "slice" in strategy else None,
             )  # fmt: skip
     except SaseError as error:
         return REFUSED, str(error)
     given = multiset(found.toArrow().to_pylist())
     if given != wanted:
-        return FAULT, f"{number} by {strategy}: {drawn.text}\n{drawn.rows}\n{given}\n{wanted}"
+        return FAULT, f"{number} by {strategy}: {text}\n{drawn.rows}\n{given}\n{wanted}"
     return (FOUND if wanted else NOTHING), ""
 
 

@@ -1,4 +1,4 @@
-"""Some queries on a stream of a few thousand events, for what needs a session of its own."""
+"""Some queries on a stream of a few thousand events, for tests that need a session of their own."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def frame(spark: SparkSession, table: pa.Table) -> DataFrame:
 
 
 def local(query: str, table: pa.Table | None = None, **keywords: Any) -> Counter[str]:
-    """What the local engine finds."""
+    """The matches of the local engine."""
     known = events() if table is None else table
     return multiset(sase.match(query, known, seq="seq", **keywords).to_pylist())
 

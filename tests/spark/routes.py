@@ -1,4 +1,4 @@
-"""How cases are run on Spark, and what must come out."""
+"""How cases are run on Spark, and their expected results."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def read(spark: SparkSession, table: pa.Table, time: str, folder: Path) -> DataF
 
 
 def replayed(spark: SparkSession, case: Case, folder: Path) -> on_spark.Replay:
-    """The replay of a case: by the strategy asked for, or else by the one that is chosen."""
+    """The replay of a case: by the requested strategy, or else by the one that is chosen."""
     keywords = {
         **case.keywords,
         "slices": case.bounds(),
@@ -95,7 +95,7 @@ def replayed(spark: SparkSession, case: Case, folder: Path) -> on_spark.Replay:
 
 
 def check(spark: SparkSession, case: Case) -> str:
-    """Spark says what the local engine says; this gives the strategy, or what both refuse."""
+    """Spark agrees with the local engine; returns the strategy, or the reason of both to refuse."""
     set_up(spark, case)
     with tempfile.TemporaryDirectory() as folder:
         return _check(spark, case, Path(folder))

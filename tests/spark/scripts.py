@@ -13,7 +13,7 @@ from tests.repo.source import ROOT
 
 
 def run_script(name: str, folder: Path, *arguments: str) -> dict[str, Any]:
-    """What a script of this folder prints, which runs on its own."""
+    """The output of a script of this folder, which runs on its own."""
     done = subprocess.run(
         [sys.executable, "-m", f"tests.spark.{name}", *arguments],
         cwd=ROOT,
@@ -29,6 +29,6 @@ def run_script(name: str, folder: Path, *arguments: str) -> dict[str, Any]:
 
 
 def environment() -> dict[str, str]:
-    """Of this process, but for what makes Spark's processes take it for their own."""
+    """Of this process, without the variables that make Spark's processes take it for their own."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
     return {**kept, "PYTHONPATH": os.pathsep.join([str(ROOT), kept.get("PYTHONPATH", "")])}

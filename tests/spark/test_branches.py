@@ -1,4 +1,4 @@
-"""Patterns with choices on Spark: by every strategy what one thread finds, in its order."""
+"""Patterns with choices on Spark: by every strategy the matches of one thread, in its order."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from pyspark.sql import SparkSession
 import sase
 from sase import spark as on_spark
 from sase.errors import PlanError, ReplayWarning
+from tests.spark.by_hand import check_tasks
 from tests.spark.cases import multiset
 from tests.spark.known import frame
 
 DETOUR = "EVENT SEQ(A a, (B b OR C+ c[])? g, D d) WHERE [id] AND a.v <= d.v WITHIN 12"
-# A condition on an event of one branch, whose components have the numbers of others in another.
+# A condition on an event of one branch, with components that have the numbers of others in another.
 FILTERED = "EVENT SEQ(A a, D d) OR SEQ(B b, C c) WHERE a.v = 1 AND c.v > 3 WITHIN 9"
 NEGATED = "EVENT SEQ(A a, B b) OR SEQ(C c, !(D d), B b) WHERE [id] AND b.v > 2 WITHIN 9"
 # Two branches give the same mapping, and others the same events.
 SAME = "EVENT SEQ(ANY(A, B) a, ANY(B, C) b) OR SEQ(ANY(B, C) b, ANY(A, B) a) WITHIN 4"
-# Of the same events the branch comes first whose last ones are of the variable written first, and
-# LIMIT 254 takes the one match without the other.
+# Of the same events the branch comes first that has its last ones bound to the variable written
+# first, and LIMIT 254 takes the one match without the other.
 SERIES_FIRST = (
     "EVENT SEQ(ANY(A, B)+ a[], ANY(A, B)+ b[]) OR SEQ(ANY(A, B)+ b[], ANY(A, B)+ a[]) WITHIN 2"
 )
@@ -43,16 +44,19 @@ QUERIES = {
     for name, text in globals().items()
     if isinstance(text, str) and text.startswith("EVENT")
 }
-PAIRS = [
-    *(("DETOUR", each, "structs", "") for each in ("key", "slice", "key_and_slice", "files")),
-    *(("FILTERED", each, "structs", "") for each in ("slice", "files")),
-    *((name, "key", "structs", "") for name in ("NEGATED", "RUNS", "RETURNED", "HAVING")),
-    *((name, None, "structs", "") for name in ("INFERRED", "SERIES")),
-    *(("SAME", "slice", *form) for form in (("structs", ""), ("non_overlap", ""))),
-    *((name, "slice", "structs", " LIMIT 9") for name in ("SAME", "COUNTING", "NEGATED")),
+BY_TASKS = [
+    *(("DETOUR", each, "all", "") for each in ("key", "slice", "key_and_slice")),
+    *((name, "key", "all", "") for name in ("NEGATED", "RUNS", "RETURNED", "HAVING")),
+    *(("SAME", "slice", *form) for form in (("all", ""), ("non_overlap", ""))),
+    *((name, "slice", "all", " LIMIT 9") for name in ("SAME", "COUNTING", "NEGATED")),
     *((name, "key", "non_overlap", " LIMIT 5") for name in ("NEGATED", "DETOUR")),
-    ("DETOUR", "key", "structs", " LIMIT 9"),
-    ("SERIES_FIRST", "slice", "structs", " LIMIT 254"),
+    ("DETOUR", "key", "all", " LIMIT 9"),
+    ("SERIES_FIRST", "slice", "all", " LIMIT 254"),
+]
+ON_SPARK = [
+    *(("DETOUR", each) for each in ("key", "slice", "key_and_slice", "files")),
+    *(("FILTERED", each) for each in ("slice", "files")),
+    *((name, None) for name in ("INFERRED", "SERIES")),
 ]
 
 
@@ -79,27 +83,33 @@ def on_one_thread(query: str, **options: Any) -> list[dict[str, Any]]:
 
 
 def check_replay(
-    spark: SparkSession, folder: Path, query: str, strategy: str | None, output: str = "structs"
+    spark: SparkSession, folder: Path, query: str, strategy: str | None
 ) -> tuple[Any, list[dict[str, Any]]]:
-    """Replay a query as one thread runs it, from files or a frame; return what both found."""
+    """Replay a query as one thread runs it, from files or a frame; return the matches of both."""
     pyarrow.parquet.write_table(TABLE, folder / "events.parquet", row_group_size=10)
     df = spark.read.parquet(str(folder)) if strategy == "files" else frame(spark, TABLE)
     slices = 4 if strategy and "slice" in strategy else None
-    found = on_spark.replay(query, df, seq="seq", strategy=strategy, output=output, slices=slices)
-    wanted = on_one_thread(query, output="all" if output == "structs" else output)
+    found = on_spark.replay(query, df, seq="seq", strategy=strategy, slices=slices)
+    wanted = on_one_thread(query)
     assert multiset(found.matches.toArrow().to_pylist()) == multiset(wanted) != multiset([])
     return found, wanted
 
 
+@pytest.mark.parametrize(("name", "strategy", "output", "limit"), BY_TASKS)
+def test_tasks_find_what_one_thread_finds(
+    name: str, strategy: str, output: str, limit: str
+) -> None:
+    check_tasks(f"{QUERIES[name]}{limit}", TABLE, strategy, output, seq="seq")
+
+
 @pytest.mark.heavy
-@pytest.mark.parametrize(("name", "strategy", "output", "limit"), PAIRS)
+@pytest.mark.parametrize(("name", "strategy"), ON_SPARK)
 def test_spark_finds_what_one_thread_finds(
-    spark: SparkSession, name: str, strategy: str | None, output: str, limit: str, tmp_path: Path
+    spark: SparkSession, name: str, strategy: str | None, tmp_path: Path
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReplayWarning)
-        query = f"{QUERIES[name]}{limit}"
-        found, wanted = check_replay(spark, tmp_path, query, strategy, output)
+        found, wanted = check_replay(spark, tmp_path, QUERIES[name], strategy)
         assert strategy in (None, str(found.cut.choice.strategy))
         assert found.count() == len(wanted)
 

@@ -1,4 +1,4 @@
-"""What Spark SQL says of a value is what the engine says of it: many values in one job."""
+"""Spark SQL and the engine agree on a value: many values in one job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 import sase
 from sase.errors import DataError
-from sase.spark.columns import (
+from sase.spark.reading.columns import (
     has_key,
     is_bad_time,
     is_bad_value,
@@ -40,7 +40,7 @@ ZONES = ["UTC", "Europe/Berlin", "America/St_Johns"]
 def of_column(
     spark: SparkSession, values: Sequence[Any], kind: pa.DataType, *made: Column
 ) -> list[tuple[Any, ...]]:
-    """What expressions make of the values of a column `v`."""
+    """The results of expressions for the values of a column `v`."""
     spark_kind = from_arrow_type(kind, prefer_timestamp_ntz=True)
     schema = st.StructType([st.StructField("v", spark_kind), st.StructField("n", st.LongType())])
     table = pa.table({"v": pa.array(values, kind), "n": range(len(values))})

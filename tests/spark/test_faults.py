@@ -1,4 +1,4 @@
-"""What fails, and what is said of it."""
+"""Failures, and their messages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import sase
 from sase import spark as on_spark
 from sase.engine.pipeline.limits import SECOND, Limits
 from sase.errors import DataError, PlanError, SaseError, SchemaError, TimeLimitError
-from sase.spark.limit import First
 from sase.spark.non_overlap import NonOverlap
+from sase.spark.tasks.limit import First
 from tests.spark.known import BY_KEY, COUNTED, events, frame
 
 # ---------------------------------------------------------------- before any job
@@ -138,19 +138,25 @@ def test_a_task_that_takes_too_long_is_ended(spark: SparkSession, output: str) -
         found = on_spark.match(BY_KEY, df, timeout=0.000001, **said)
         found.toArrow()
     assert isinstance(by.value, PySparkException if output != "count" else TimeLimitError)
+
+
+def test_tasks_within_their_limits_find_all(spark: SparkSession) -> None:
+    table = events(300)
     limits = {"timeout": "5 min", "max_memory": "2 GB"}
-    found, free = (on_spark.replay(BY_KEY, df, **said, **each).count() for each in (limits, {}))
-    assert found == free > 0
+    for output, in_one in (("structs", "all"), ("non_overlap", "non_overlap")):
+        said = {"seq": "seq", "output": output, "slices": 2}
+        found = on_spark.replay(BY_KEY, frame(spark, table), **said, **limits)
+        assert found.count() == len(sase.match(BY_KEY, table, seq="seq", output=in_one)) > 0
 
 
 def test_the_second_step_has_the_limits_of_tasks(spark: SparkSession) -> None:
     df, limits = frame(spark, events(300)), Limits(time=300 * SECOND)
     said = {"seq": "seq", "timeout": "5 min"}
-    with patch("sase.spark.limit.First", wraps=First) as first:
+    with patch("sase.spark.tasks.limit.First", wraps=First) as first:
         on_spark.match(BY_KEY, df, limit=5, **said)
     with patch("sase.spark.non_overlap.NonOverlap", wraps=NonOverlap) as apart:
         on_spark.match(COUNTED, df, output="non_overlap", slices=[4, 9], **said)
-        on_spark.replay(COUNTED, df, output="non_overlap", slices=[4, 9], **said).tallies  # noqa: B018 - reading it is what is tested
+        on_spark.replay(COUNTED, df, output="non_overlap", slices=[4, 9], **said).tallies  # noqa: B018 - the test is of reading it
     calls = first.call_args_list + apart.call_args_list
     assert [call.args[-1] for call in calls] == [limits] * 3
     some = pa.record_batch({"x": [1]})

@@ -1,4 +1,4 @@
-"""Repeated groups on Spark: what one thread finds, however the events are cut."""
+"""Repeated groups on Spark: the matches of one thread, however the events are cut."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from sase import spark as on_spark
 from sase.errors import ReplayWarning
 from tests.seeds import draw_numbers
+from tests.spark.by_hand import check_tasks
 from tests.spark.cases import flat, multiset
 from tests.spark.groups_apart import FAULT, STRATEGIES, compared
 from tests.spark.known import frame
@@ -30,30 +31,36 @@ SAME = "EVENT SEQ(A a, (D+ d[])+ g[]) WHERE [id] WITHIN 20"
 @pytest.mark.parametrize(
     ("query", "strategy", "output", "limit"),
     [
-        (SERIES, "key_and_slice", "structs", ""),
-        *(
-            pytest.param(SERIES, each, "structs", "", marks=pytest.mark.heavy)
-            for each in ("key", "slice", "files")
-        ),
-        (PAIRS, "slice", "structs", " LIMIT 9"),
-        (RETURNED, "slice", "structs", ""),
-        (SAME, "key", "structs", " LIMIT 40"),
+        *((SERIES, each, "all", "") for each in ("key", "slice", "key_and_slice")),
+        (PAIRS, "slice", "all", " LIMIT 9"),
+        (RETURNED, "slice", "all", ""),
+        (SAME, "key", "all", " LIMIT 40"),
         (SERIES, "key", "non_overlap", ""),
-        (BRANCHES, "key", "structs", ""),
-        (BRANCHES, "slice", "structs", " LIMIT 30"),
+        (BRANCHES, "key", "all", ""),
+        (BRANCHES, "slice", "all", " LIMIT 30"),
     ],
 )
+def test_tasks_find_what_one_thread_finds(
+    query: str, strategy: str, output: str, limit: str
+) -> None:
+    check_tasks(f"{query}{limit}", TABLE, strategy, output, seq="seq")
+
+
+@pytest.mark.parametrize(
+    ("query", "strategy"),
+    [(SERIES, "key_and_slice"), pytest.param(BRANCHES, "files", marks=pytest.mark.heavy)],
+)
 def test_spark_finds_what_one_thread_finds(
-    spark: SparkSession, query: str, strategy: str, output: str, limit: str, tmp_path: Path
+    spark: SparkSession, query: str, strategy: str, tmp_path: Path
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReplayWarning)
-        check_replay(spark, tmp_path, f"{query}{limit}", strategy, output)
+        check_replay(spark, tmp_path, query, strategy)
 
 
 @pytest.mark.parametrize("query", [DETOUR, SERIES, INSIDE])
 def test_flat_columns_and_counts(spark: SparkSession, query: str) -> None:
-    """What a match does not have is NULL, or an empty list; branches and iterations are counted."""
+    """A variable that a match does not have is NULL, or an empty list; branches are counted."""
     lacking = dict.fromkeys(TABLE.column_names)
     rows = on_one_thread(query)
     wanted = [flat({n: lacking if v is None else v for n, v in row.items()}) for row in rows]

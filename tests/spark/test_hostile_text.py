@@ -1,4 +1,4 @@
-"""Hostile values and names in what the commands of Spark print: no terminal obeys them."""
+"""Hostile values and names in the output of the commands of Spark: no terminal obeys them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_program(name: str, spark: SparkSession, program: Program) -> None:
 
 
 def test_tables_and_bad_rows(spark: SparkSession, program: Program) -> None:
-    """What tasks say of them comes by way of Java."""
+    """Messages of tasks about them come by way of Java."""
     words = ["replay", "-q", QUERY]
     assert_harmless(program(*words, "--table", HOSTILE))
     bad = pa.table({"ts": [1, None], "type": [TYPE] * 2, COLUMN: [VALUE] * 2})

@@ -17,11 +17,11 @@ from pyspark.sql import SparkSession
 import sase
 from sase import spark as on_spark
 from sase.errors import DataError
-from sase.spark.errors import translated_errors
-from sase.spark.limit import PartitionHead, TiedResults
-from sase.spark.result_order import HEAD, heads_of
-from tests.engine.matching.queries import Query
-from tests.spark.by_hand import ByHand
+from sase.spark.tasks.errors import translated_errors
+from sase.spark.tasks.limit import PartitionHead, TiedResults
+from sase.spark.tasks.result_order import HEAD, heads_of
+from tests.drawing.queries import Query
+from tests.spark.by_hand import ByHand, check_tasks, tasks_of
 from tests.spark.cases import Case, Manner, Row, cases, expected, in_order, multiset
 from tests.spark.known import frame, rows_of
 from tests.spark.routes import check
@@ -66,7 +66,9 @@ def test_spark_takes_the_first_results(spark: SparkSession, case: Case) -> None:
 
 
 tied_queries = st.builds(
-    lambda components, limit: Query(components, ("[id]",), window="2", limit=f"LIMIT {limit}"),
+    lambda components, limit: Query.of(
+        components, tests=("[id]",), window="2", limit=f"LIMIT {limit}"
+    ),
     patterns,
     st.integers(1, 6),
 )
@@ -75,7 +77,7 @@ tied_queries = st.builds(
 @MANY
 @given(tied_queries, few_rows, st.integers(0, 2**32))
 @example(
-    Query((A, B), ("[id]",), window="9", limit="LIMIT 2"),
+    Query.of((A, B), tests=("[id]",), window="9", limit="LIMIT 2"),
     rows_of_keys(
         *((0, "A", 3, 0), (0, "A", 2, 1), (1, "B", 3, 0), (1, "A", 1, 1), (2, "A", 1, 0)),
         *((3, "B", 1, 0), (3, "B", 2, 0)),
@@ -98,7 +100,7 @@ def test_what_is_refused_depends_on_the_order(query: Query, rows: list[Row], see
 @MANY
 @given(tied_queries, few_rows, st.integers(1, 4))
 @example(
-    Query((A, B), ("[id]",), window="9", limit="LIMIT 1"),
+    Query.of((A, B), tests=("[id]",), window="9", limit="LIMIT 1"),
     rows_of_keys(*((0, "A", 1, 0), (0, "A", 2, 1), (1, "A", 1, 0), (2, "B", 1, 0), (2, "B", 2, 0))),
     1,
 )
@@ -153,14 +155,13 @@ def row(ts: int, kind: str, seq: int, key: int) -> Row:
 PAIR = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9 LIMIT"
 ABSENT = "EVENT SEQ(A a, B b, !(C c)) WHERE [id] WITHIN 9 LIMIT"
 SERIES = "EVENT SEQ(A+ a[], B b) WHERE [id] WITHIN 9 LIMIT"
-# Two keys whose matches end at the same time, with the same `seq`; one has more than the other.
+# Two keys with matches that end at the same time, with the same `seq`; one has more than the other.
 STARTS = [row(1, "A", 1, 1), row(1, "A", 2, 2), row(2, "A", 3, 1)]
 EQUAL = [*STARTS, row(3, "B", 4, 1), row(3, "B", 4, 2)]
 # Matches of a key before, and the same of another behind.
 AROUND = [row(0, "A", 0, 7), row(1, "B", 0, 7), *EQUAL, row(4, "B", 0, 7)]
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("query", "limit", "strategy", "is_decided"),
     [
@@ -171,25 +172,23 @@ AROUND = [row(0, "A", 0, 7), row(1, "B", 0, 7), *EQUAL, row(4, "B", 0, 7)]
         (SERIES, 2, "one_task", False),
         (SERIES, 4, "key", False),
         (SERIES, 5, "one_task", True),
-        # What is known at another time has an order.
+        # A match that is known at another time has an order.
         (ABSENT, 2, "key", True),
         (ABSENT, 3, "slice", False),
         (ABSENT, 4, "slice", True),
     ],
 )
 def test_of_results_that_end_at_equal_events(
-    query: str, limit: int, strategy: str, *, is_decided: bool, spark: SparkSession
+    query: str, limit: int, strategy: str, *, is_decided: bool
 ) -> None:
     table = pa.Table.from_pylist(AROUND)
-    options: dict[str, Any] = {"seq": "seq", "strategy": strategy, "slices": 3}
-    found = on_spark.match(f"{query} {limit}", frame(spark, table), **options)
     if is_decided:
-        wanted = sase.match(f"{query} {limit}", table, seq="seq").to_pylist()
-        assert multiset(rows_of(found)) == multiset(wanted)
+        check_tasks(f"{query} {limit}", table, strategy, seq="seq")
         return
-    with pytest.raises(DataError, match="which of these is first") as caught, translated_errors():
-        found.collect()
-    assert "'seq': 4, 'id'" in str(caught.value)
+    for tasks in tasks_of(f"{query} {limit}", table, strategy, seq="seq"):
+        with pytest.raises(DataError, match="which of these is first") as caught:
+            tasks.found()
+        assert "'seq': 4, 'id'" in str(caught.value)
 
 
 def test_equal_events_within_a_key_are_an_error(spark: SparkSession) -> None:
@@ -205,25 +204,30 @@ def test_a_count_does_not_depend_on_the_order(spark: SparkSession) -> None:
     assert 2 <= sum(each["value"] for each in results) <= 5
 
 
-def test_several_matches_of_one_series_in_a_key(spark: SparkSession) -> None:
+def test_several_matches_of_one_series_in_a_key() -> None:
     """Results are put in order by all their events, which lines hold component by component."""
     query = "EVENT A+ a[] WHERE skip_till_next_match { [id] } WITHIN 4 LIMIT 2"
     table = pa.Table.from_pylist([{"ts": ts, "type": "A", "id": 1} for ts in (1, 2)])
-    found = on_spark.match(query, frame(spark, table), strategy="key", seq="ts")
-    assert multiset(rows_of(found)) == multiset(sase.match(query, table, seq="ts").to_pylist())
-    assert found.count() == 2
+    assert len(sase.match(query, table, seq="ts")) == 2
+    check_tasks(query, table, "key", seq="ts")
 
 
-def test_results_that_do_not_overlap(spark: SparkSession) -> None:
+@pytest.mark.parametrize("strategy", ["key", "slice"])
+def test_results_that_do_not_overlap(strategy: str) -> None:
     table = pa.Table.from_pylist(AROUND)
-    for strategy in ("key", "slice"):
-        options: dict[str, Any] = {"seq": "seq", "strategy": strategy, "output": "non_overlap"}
-        found = on_spark.match(f"{PAIR} 3", frame(spark, table), **options)
-        wanted = sase.match(f"{PAIR} 3", table, seq="seq", output="non_overlap").to_pylist()
-        assert multiset(rows_of(found)) == multiset(wanted)
-        assert len(wanted) == 3
-        with pytest.raises(DataError, match="which of these is first"), translated_errors():
-            on_spark.match(f"{PAIR} 2", frame(spark, table), **options).collect()
+    assert len(sase.match(f"{PAIR} 3", table, seq="seq", output="non_overlap")) == 3
+    check_tasks(f"{PAIR} 3", table, strategy, "non_overlap", seq="seq")
+    for tasks in tasks_of(f"{PAIR} 2", table, strategy, "non_overlap", seq="seq"):
+        with pytest.raises(DataError, match="which of these is first"):
+            tasks.found()
+
+
+def test_spark_takes_the_first_that_do_not_overlap(spark: SparkSession) -> None:
+    table = pa.Table.from_pylist(AROUND)
+    options: dict[str, Any] = {"seq": "seq", "strategy": "slice", "output": "non_overlap"}
+    found = on_spark.match(f"{PAIR} 3", frame(spark, table), **options)
+    wanted = sase.match(f"{PAIR} 3", table, seq="seq", output="non_overlap").to_pylist()
+    assert multiset(rows_of(found)) == multiset(wanted)
 
 
 def test_in_sql(spark: SparkSession) -> None:

@@ -1,4 +1,4 @@
-"""Negative groups on Spark: what one thread finds, however the events are cut."""
+"""Negative groups on Spark: the matches of one thread, however the events are cut."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sase.errors import ReplayWarning
-from tests.spark.test_branches import check_replay
+from tests.spark.by_hand import check_tasks
+from tests.spark.test_branches import TABLE, check_replay
 
 TIGHT = "EVENT SEQ(A a, !(SEQ(B b, C c)), D d) WHERE [id] WITHIN 40"
 RELATED = "EVENT SEQ(A a, !(SEQ(B b, !(C x), B c)), D d) WHERE b.v < c.v AND x.v > a.v WITHIN 12"
@@ -21,14 +22,23 @@ BRANCHES = "EVENT SEQ(A a, (B b OR C c), !(A n OR SEQ(B e, C f)), D d) WITHIN 15
 @pytest.mark.parametrize(
     ("query", "strategy"),
     [
-        (TIGHT, "key_and_slice"),
-        (RELATED, "files"),
+        *((TIGHT, each) for each in ("key", "slice", "key_and_slice")),
+        (RELATED, "slice"),
         (STARTING, "slice"),
-        (ENDING, "key"),
+        *((ENDING, each) for each in ("key", "slice")),
         (BRANCHES, "slice"),
-        *(pytest.param(TIGHT, each, marks=pytest.mark.heavy) for each in ("key", "slice", "files")),
-        pytest.param(RELATED, "slice", marks=pytest.mark.heavy),
-        *(pytest.param(ENDING, each, marks=pytest.mark.heavy) for each in ("slice", "files")),
+    ],
+)
+def test_tasks_find_what_one_thread_finds(query: str, strategy: str) -> None:
+    check_tasks(query, TABLE, strategy, seq="seq")
+
+
+@pytest.mark.parametrize(
+    ("query", "strategy"),
+    [
+        (RELATED, "files"),
+        *(pytest.param(each, "files", marks=pytest.mark.heavy) for each in (TIGHT, ENDING)),
+        pytest.param(BRANCHES, "slice", marks=pytest.mark.heavy),
     ],
 )
 def test_spark_finds_what_one_thread_finds(

@@ -1,11 +1,10 @@
-"""Matches that do not overlap: what one process takes, by tasks alone and by a second step."""
+"""Matches that do not overlap: those of one process, by tasks alone and by a second step."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -19,10 +18,9 @@ from sase import spark as on_spark
 from sase.engine.pipeline.matcher import Matcher
 from sase.errors import DataError, PlanError
 from sase.lang.parser import parse_query
-from sase.spark.errors import translated_errors
-from sase.spark.result_order import partitions_of
-from tests.engine.matching.queries import Query
-from tests.spark.by_hand import ByHand
+from sase.spark.tasks.result_order import partitions_of
+from tests.drawing.queries import Query
+from tests.spark.by_hand import ByHand, check_tasks, tasks_of
 from tests.spark.cases import Case, Manner, Row, cases, expected, manners, multiset
 from tests.spark.known import BY_KEY, BY_SLICE, COUNTED, events, frame, local, rows_of
 from tests.spark.routes import check
@@ -37,7 +35,7 @@ FEW = settings(MANY, max_examples=max(ONE // 8, 1))
 apart = manners.map(
     lambda manner: replace(manner, output="non_overlap", flat=manner.output == "flat")
 )
-# By these, by one written test or none, and by what is only inferred.
+# By these, by one written test or none, and by inferred ones.
 ALONE = "EVENT SEQ(A a, B b) WHERE a.id = b.id AND a.v = 2 AND b.v = 3"
 STRICT = "EVENT SEQ(A a, B b) WHERE strict_contiguity {[id]} WITHIN 9"
 POSTPONED = "EVENT SEQ(A a, B b, !(C x)) WHERE [id] AND x.v > b.v WITHIN 12"
@@ -74,7 +72,7 @@ def test_events_in_no_order_are_an_error_or_do_not_matter(case: Case, seed: int)
 @MANY
 @given(
     st.builds(
-        lambda components, tests: Query(components, tests, window="2"),
+        lambda components, tests: Query.of(components, tests=tests, window="2"),
         patterns,
         st.sampled_from([("[id]",), ()]),
     ),
@@ -82,7 +80,7 @@ def test_events_in_no_order_are_an_error_or_do_not_matter(case: Case, seed: int)
     st.integers(0, 2**32),
 )
 @example(
-    Query((A, B), window="2"),
+    Query.of((A, B), window="2"),
     rows_of_keys((0, "A", 1, 0), (0, "A", 2, 1), (1, "B", 1, 0), (1, "B", 2, 0)),
     0,
 )
@@ -106,19 +104,26 @@ def test_spark_takes_what_one_process_takes(spark: SparkSession, case: Case) -> 
 # ---------------------------------------------------------------- by each strategy
 
 
+@pytest.mark.parametrize(
+    ("query", "strategy"),
+    [
+        *((BY_KEY, each) for each in ("key", "key_and_slice", "one_task")),
+        *((each, "slice") for each in (BY_SLICE, COUNTED, STRICT)),
+        *((each, "key") for each in (POSTPONED, ALONE)),
+        *((f"{BY_KEY} LIMIT 9", each) for each in ("key", "slice")),
+    ],
+)
+def test_tasks_by_each_strategy(query: str, strategy: str) -> None:
+    check_tasks(query, events(300), strategy, "non_overlap", seq="seq")
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize(
     ("query", "strategy", "is_second"),
     [
-        (BY_KEY, "key", False),
-        (BY_KEY, "key_and_slice", True),
         (BY_KEY, "one_task", False),
         (SERIES, "files", True),
-        (BY_SLICE, "slice", True),
-        (COUNTED, "slice", True),
         (POSTPONED, "key", True),
-        (STRICT, "slice", True),
-        (ALONE, "key", True),
         (f"{BY_KEY} LIMIT 9", "key", False),
         (f"{BY_KEY} LIMIT 9", "slice", True),
     ],
@@ -189,12 +194,8 @@ KEYS: list[tuple[pa.DataType, pa.DataType]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("first", "second"), [KEYS[0], *(pytest.param(*k, marks=pytest.mark.heavy) for k in KEYS[1:])]
-)
-def test_keys_of_several_types(
-    first: pa.DataType, second: pa.DataType, spark: SparkSession
-) -> None:
+@pytest.mark.parametrize(("first", "second"), KEYS)
+def test_keys_of_several_types(first: pa.DataType, second: pa.DataType) -> None:
     table = events(300)
     tables = {
         name: table.filter(pa.compute.equal(table["type"], name)).drop_columns(["type"])
@@ -205,13 +206,8 @@ def test_keys_of_several_types(
             [None if k is None else k * 100 for k in tables[name]["id"].to_pylist()], pa.int32()
         )
         tables[name] = tables[name].set_column(2, "id", keys.cast(kind))
-    frames = {name: frame(spark, each) for name, each in tables.items()}
     query = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 20"
-    found = on_spark.match(
-        query, frames, seq="seq", strategy="slice", slices=4, output="non_overlap"
-    )
-    wanted = sase.match(query, tables, seq="seq", output="non_overlap").to_pylist()
-    assert multiset(rows_of(found)) == multiset(wanted)
+    check_tasks(query, tables, "slice", "non_overlap", seq="seq")
 
 
 def row(ts: int, kind: str, seq: int, key: int | None) -> Row:
@@ -228,7 +224,6 @@ FREE = "EVENT SEQ(A a, B b) WITHIN 9"
 SIMULTANEOUS = table_of(row(1, "A", 1, 1), row(1, "A", 2, 2), row(2, "B", 3, 1), row(2, "B", 3, 2))
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("query", "strategy", "is_decided"),
     [
@@ -242,54 +237,61 @@ SIMULTANEOUS = table_of(row(1, "A", 1, 1), row(1, "A", 2, 2), row(2, "B", 3, 1),
     ],
 )
 def test_events_that_are_equal_in_time_and_seq(
-    query: str, strategy: str, *, is_decided: bool, spark: SparkSession
+    query: str, strategy: str, *, is_decided: bool
 ) -> None:
-    df = frame(spark, SIMULTANEOUS)
-    options: dict[str, Any] = {"seq": "seq", "strategy": strategy, "slices": 16}
-    found = on_spark.match(query, df, **options, output="non_overlap")
     if is_decided:
-        wanted = sase.match(query, SIMULTANEOUS, seq="seq", output="non_overlap").to_pylist()
-        assert multiset(rows_of(found)) == multiset(wanted)
-        assert len(wanted) == 2
+        check_tasks(query, SIMULTANEOUS, strategy, "non_overlap", seq="seq")
+        assert len(sase.match(query, SIMULTANEOUS, seq="seq", output="non_overlap")) == 2
         return
-    with pytest.raises(DataError) as caught, translated_errors():
-        found.collect()
-    outcome = str(caught.value)
-    assert "equal in" in outcome
-    assert "'seq': 3, 'id': 1}" in outcome
-    assert "'seq': 3, 'id': 2}" in outcome
+    for tasks in tasks_of(query, SIMULTANEOUS, strategy, "non_overlap", seq="seq"):
+        with pytest.raises(DataError) as caught:
+            tasks.found()
+        outcome = str(caught.value)
+        assert "equal in" in outcome
+        assert "'seq': 3, 'id': 1}" in outcome
+        assert "'seq': 3, 'id': 2}" in outcome
 
 
 def test_rows_that_no_match_can_have_are_not_looked_at(spark: SparkSession) -> None:
     more = [row(3, "C", 1, 1), row(3, "C", 1, 1), row(4, "B", 1, None), row(4, "B", 1, None)]
     table = table_of(*SIMULTANEOUS.to_pylist(), *more)
     for strategy in ("key", "slice", "one_task"):
-        found = on_spark.match(
-            WRITTEN, frame(spark, table), seq="seq", strategy=strategy, output="non_overlap"
-        )
-        assert len(rows_of(found)) == 2
+        check_tasks(WRITTEN, table, strategy, "non_overlap", seq="seq")
+    found = on_spark.match(
+        WRITTEN, frame(spark, table), seq="seq", strategy="slice", output="non_overlap"
+    )
+    assert len(rows_of(found)) == 2
 
 
-@pytest.mark.parametrize("strategy", ["slice", "files"])
+END = 2**63 - 1
+AT_THE_END = table_of(*(row(END - 39 + 2 * n, "A" if n % 3 else "B", n, 1) for n in range(20)))
+KNOWN_AT_THE_END = "EVENT SEQ(A a, B b, !(C x)) WHERE [id] WITHIN 12"
+
+
+@pytest.mark.parametrize("output", ["all", "non_overlap"])
 @pytest.mark.parametrize("limit", ["", " LIMIT 3"])
-def test_what_is_known_at_the_end_of_time_only(
-    strategy: str, limit: str, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_what_is_known_at_the_end_of_time_only(limit: str, output: str) -> None:
     """One slice owns it, as the order of its last events decides."""
-    begin = 2**63 - 40
-    rows = [row(begin + 2 * n, "A" if n % 3 else "B", n, 1) for n in range(20)]
+    check_tasks(f"{KNOWN_AT_THE_END}{limit}", AT_THE_END, "slice", output, seq="seq")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "limit", "output"), [("slice", " LIMIT 3", "non_overlap"), ("files", "", "all")]
+)
+def test_spark_knows_what_is_known_at_the_end_of_time(
+    strategy: str, limit: str, output: str, spark: SparkSession, tmp_path: Path
+) -> None:
     path = str(tmp_path / "events.parquet")
-    pyarrow.parquet.write_table(table_of(*rows), path, row_group_size=1)
-    query = f"EVENT SEQ(A a, B b, !(C x)) WHERE [id] WITHIN 12{limit}"
-    options: dict[str, Any] = {"seq": "seq", "strategy": strategy, "slices": 7}
-    for output in (None, "non_overlap"):
-        chosen = {} if output is None else {"output": output}
-        wanted = sase.match(query, table_of(*rows), seq="seq", **chosen).to_pylist()
-        found = on_spark.match(query, spark.read.parquet(path), **options, **chosen)
-        assert multiset(rows_of(found)) == multiset(wanted)
+    pyarrow.parquet.write_table(AT_THE_END, path, row_group_size=1)
+    query = f"{KNOWN_AT_THE_END}{limit}"
+    chosen = {"seq": "seq"} | ({"output": output} if output != "all" else {})
+    wanted = sase.match(query, AT_THE_END, **chosen).to_pylist()
+    df = spark.read.parquet(path)
+    found = on_spark.match(query, df, strategy=strategy, slices=7, **chosen)
+    assert multiset(rows_of(found)) == multiset(wanted) != multiset([])
 
 
-# ---------------------------------------------------------------- what is said
+# ---------------------------------------------------------------- messages
 
 
 def test_forms(spark: SparkSession) -> None:
@@ -303,14 +305,14 @@ def test_forms(spark: SparkSession) -> None:
     with pytest.raises(PlanError, match="non_overlap takes the first of matches in the order"):
         on_spark.match(BY_SLICE, df, output="non_overlap")
     with pytest.raises(PlanError, match="non_overlap takes some of the matches"):
-        on_spark.replay(BY_KEY, df, seq="seq", output="non_overlap").compressed  # noqa: B018 - reading it is what is tested
+        on_spark.replay(BY_KEY, df, seq="seq", output="non_overlap").compressed  # noqa: B018 - the test is of reading it
 
 
 def test_explained(spark: SparkSession) -> None:
     df = frame(spark, events(200))
     outcome = str(on_spark.explain(BY_SLICE, df, seq="seq", slices=3, output="non_overlap"))
     assert "non_overlap: of matches that overlap, the first alone" in outcome
-    assert "may be cut in slices of time" in outcome
+    assert "parallel parts: by slices of time" in outcome
     assert "one Python task: takes of all matches the first, and then the first behind" in outcome
     outcome = str(
         on_spark.explain(BY_KEY, df, seq="seq", slices=3, strategy="slice", output="non_overlap")

@@ -1,4 +1,4 @@
-"""Columns whose names PySpark takes for paths: they are found as all others are."""
+"""Columns with names that PySpark takes for paths: they are found as all others are."""
 
 from __future__ import annotations
 

@@ -64,3 +64,15 @@ def test_hot_keys_are_looked_for_where_statistics_say_that_keys_are_uneven(
     events: DataFrame, stats: Statistics | None, strategy: ReplayStrategy
 ) -> None:
     assert sase.spark.replay(QUERY, events, slices=4, stats=stats).cut.choice.strategy is strategy
+
+
+def test_a_type_without_the_key_that_goes_by_type(spark: SparkSession) -> None:
+    """A DataFrame of a type that the query does not name has no attribute of an inferred key."""
+    df = {
+        "A": spark.createDataFrame([(1, 5)], "ts long, x long"),
+        "B": spark.createDataFrame([(2, 5), (3, 6)], "ts long, y long"),
+        "C": spark.createDataFrame([(2, 9)], "ts long, z long"),
+    }
+    replay = sase.spark.replay("EVENT SEQ(A a, B b) WHERE a.x = b.y", df)
+    assert replay.cut.choice.strategy == ReplayStrategy.KEY
+    assert [(row.a.x, row.b.y) for row in replay.matches.collect()] == [(5, 5)]

@@ -1,4 +1,4 @@
-"""Scripts on Spark: what one process finds, however their inputs are cut."""
+"""Scripts on Spark: the matches of one process, however their inputs are cut."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_several_inputs_are_read_as_one(spark: SparkSession) -> None:
 
 @pytest.mark.slow
 def test_statements_of_a_job_are_searched_once(spark: SparkSession) -> None:
-    """The second result comes of what is kept: no event is read again."""
+    """The second result comes from kept rows: no event is read again."""
     read = spark.sparkContext.accumulator(0)
 
     def counted(rows: Any) -> Any:
@@ -143,7 +143,7 @@ def test_what_spark_does_not_take(spark: SparkSession) -> None:
     df = frame(spark, events(10))
     with pytest.raises(sase.PlanError, match="`query_2`: events of several streams"):
         on_spark.script(CHAIN, df)
-    with pytest.raises(sase.PlanError, match="say with  RETURN  what to show"):
+    with pytest.raises(sase.PlanError, match="name them in  RETURN"):
         on_spark.script("FROM a, b EVENT A x", {"a": df, "b": df}, seq="seq")
     with pytest.raises(sase.PlanError, match="is for streams"):
         on_spark.script(KEYED, df, seq="seq", lateness="5 s")
@@ -156,7 +156,7 @@ def test_what_spark_does_not_take(spark: SparkSession) -> None:
 def test_a_replay_from_a_terminal(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Files of each statement, of inputs by name; errors before Spark is asked for anything."""
+    """Files of each statement, of inputs by name; errors before Spark is called."""
     table = events()
     pq.write_table(table, tmp_path / "events.parquet")
     (tmp_path / "rules.sase").write_text(f"{CHAIN}; FROM raw EVENT D d WHERE d.v = 1")

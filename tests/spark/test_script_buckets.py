@@ -1,10 +1,10 @@
-"""A bucket of a script goes through micro-batches as bytes, and finds what a run finds."""
+"""A bucket of a script passes through micro-batches as bytes, and finds the matches of a run."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -13,10 +13,10 @@ import pytest
 
 import sase
 from sase.errors import DataError
-from sase.spark.row_layout import SEQ, TIME, from_bytes, packed, to_bytes
-from sase.spark.script_task import STATEMENT
-from sase.spark.streaming.bucket import UNBOUNDED, Ticks
-from sase.spark.streaming.script_bucket import InputClock, ScriptBucket
+from sase.spark.reading.row_layout import PART, SEQ, TIME, from_bytes, packed, to_bytes
+from sase.spark.streaming.bucket import Bucket, InputClock, Ticks
+from sase.spark.tasks.search import STATEMENT, ScriptSearch
+from sase.spark.tasks.task import Task
 
 LATENESS, END = 5, 10_000
 NAMES = ("pairs", "mixed", "query_3", "query_4")
@@ -38,25 +38,25 @@ def rows(random: Random, kinds: str, count: int) -> list[dict[str, Any]]:
     return [*found, {"ts": END, "type": "Z", "v": None, "n": count}]
 
 
-def bucket_of(script: sase.Script, streams: Mapping[str, pa.Table]) -> ScriptBucket:
+def bucket_of(script: sase.Script, streams: Mapping[str, pa.Table]) -> Bucket:
     plan = script._compiled.plan
     found = script.run(streams=streams)
     fields = [(name, pa.struct(list(each.to_arrow().schema))) for name, each in found.items()]
-    return ScriptBucket(
-        replace(plan, inputs=tuple(replace(each, lateness=UNBOUNDED) for each in plan.inputs)),
+    search = ScriptSearch(
+        plan,
         tuple(found),
         pa.schema([(STATEMENT, pa.int32()), *fields]),
-        tuple(InputClock(each.name, Ticks(), Ticks().reach(LATENESS)) for each in plan.inputs),
-        3,
         "events of several streams stand in an order",
     )
+    clocks = (InputClock(each.name, Ticks(), LATENESS) for each in plan.inputs)
+    return Bucket(search.unbounded(), tuple(clocks), 3)
 
 
 @dataclass
 class Simulated:
-    """What Spark does with a bucket: a batch that is killed begins again with the state before."""
+    """The calls of Spark for a bucket: a killed batch begins again with the old state."""
 
-    bucket: ScriptBucket
+    bucket: Bucket
     state: bytes | None = None
     timer: int = 0
     late: int = 0
@@ -76,7 +76,7 @@ class Simulated:
         self.state, self.timer = state, opened.timer
         self.late += opened.late
         for row in found:
-            name = self.bucket.statements[row[STATEMENT]]
+            name = NAMES[row[STATEMENT]]
             self.found[name].append(row[name])
 
 
@@ -140,3 +140,16 @@ def test_two_events_that_nothing_orders_are_an_error() -> None:
     row = {"ts": 5, "type": "A", "v": 1, "n": 1}
     with pytest.raises(DataError, match="two events have the same time and the same number"):
         list(bucket.open(None, 0).results([to_bytes(table_of([(0, [row, row])]))]))
+
+
+def test_a_task_refuses_rows_of_another_part() -> None:
+    streams = {name: pa.Table.from_pylist(rows(Random(1), "ABC", 3)) for name in "pq"}
+    bucket = bucket_of(sase.Script(TEXT, streams=streams, seq="n"), streams)
+    assert isinstance(bucket.search, ScriptSearch)
+    task = Task(bucket.search)
+    b = {"ts": 50, "type": "B", "v": 2, "n": 1}
+    found = table_of([(0, [b, {**b, "ts": 90, "n": 2}])])
+    one, two = (found.append_column(PART, pa.array([0, part])) for part in (0, 1))
+    assert sum(map(len, task(one.to_batches()))) == 2
+    with pytest.raises(sase.SaseError, match="the rows of parts 0 and 1 came to one task"):
+        list(task(two.to_batches()))

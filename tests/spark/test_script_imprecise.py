@@ -1,4 +1,4 @@
-"""Scripts on Spark over imprecise time: what one process finds, as sure, however they are cut."""
+"""Scripts on Spark over imprecise time: the matches and confidences of one process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEYED = """EVENT SEQ(A a, B+ b[], C c) WHERE [id] AND b[i].v >= b[i-1].v WITHIN 
 TIMED = """CREATE STREAM pairs AS EVENT SEQ(!(C m), A a, B b, !(C n)) WHERE a.v <= b.v WITHIN 4
              RETURN Pair(a.v AS v, confidence AS sure);
            FROM pairs EVENT SEQ(Pair p, Pair q) WHERE p.sure < q.sure WITHIN 3"""
-# The time of what a single event gives is its `hi`, which may be far behind its `lo`.
+# The time of a composite event of a single event is its `hi`, which may be far behind its `lo`.
 SINGLE = """CREATE STREAM found AS EVENT A a WHERE a.v > 0;
             FROM found EVENT SEQ(found x, found y) WITHIN 3"""
 BESIDE = """EVENT SEQ(A a, B b) WHERE a.v < b.v WITHIN 4 WITH CONFIDENCE >= 0.3;

@@ -1,4 +1,4 @@
-"""Scripts on Spark: a statement that names what the events lack is set aside, by its name."""
+"""Scripts on Spark: a statement that names types that the events lack is set aside, by its name."""
 
 from __future__ import annotations
 

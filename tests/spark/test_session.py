@@ -1,4 +1,4 @@
-"""The session of our own, what it needs, and what is made of errors of Spark."""
+"""The session of our own, its needs, and the treatment of errors of Spark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pyspark.sql import SparkSession
 
 from sase import errors
 from sase.errors import DataError, SparkError, SparkMissingError
-from sase.spark.errors import short_message, translated, translated_errors
 from sase.spark.session import (
     LOCAL,
     active_session,
@@ -21,6 +20,7 @@ from sase.spark.session import (
     local_session,
     settings_for,
 )
+from sase.spark.tasks.errors import short_message, translated, translated_errors
 
 
 @pytest.mark.parametrize(

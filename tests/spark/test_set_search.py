@@ -21,7 +21,7 @@ from sase.errors import PlanError
 from sase.lang.parser import parse_query
 from sase.lang.printer import to_text
 from sase.planning.replay import set_declined
-from tests.spark.by_hand import ByHand
+from tests.spark.by_hand import ByHand, tasks_of
 from tests.spark.cases import Case, cases, multiset
 from tests.spark.known import events, frame
 
@@ -44,7 +44,7 @@ def test_tasks_together_know_the_set_that_one_process_knows(case: Case, seed: in
 
 
 def known(case: Case) -> Counter[str]:
-    """What one process says of all matches, with the events that RETURN hides."""
+    """The answers of one process on all matches, with the events that RETURN hides."""
     text = to_text(replace(parse_query(case.query), output=None))
     found = sase.match(text, case.events, output="compressed", **case.keywords)
     table = found.to_arrow().drop_columns(["rows"])
@@ -68,31 +68,41 @@ OF_GROUPS = "EVENT (SEQ(A a, B b))+ g[] WITHIN 16"
 LISTED = "EVENT SEQ(A a, B+ b[], C c) WHERE b[i].v >= a.v AND avg(b[].v) > c.v WITHIN 15"
 
 
+TABLE = events(800)
+
+
+def set_of(query: str) -> tuple[int, Counter[str]]:
+    """How many matches one process counts, and the collapsed form."""
+    local = sase.match(query, TABLE, seq="seq", output="compressed")
+    rows = local.to_arrow().drop_columns(["rows"]).to_pylist()
+    return local.count(), collapsed([{**row, "count": str(row["count"])} for row in rows])
+
+
 @pytest.mark.parametrize(
-    ("query", "strategy", "reads_files"),
+    ("query", "strategy"),
     [
-        (SERIES, "key", False),
-        (SERIES, "files", True),
-        (LISTED, "slice", False),
-        (OF_SETS, "key", False),
-        (OF_GROUPS, "slice", False),
-        (OF_BRANCHES, "slice", False),
+        (SERIES, "key"),
+        (LISTED, "slice"),
+        (OF_SETS, "key"),
+        (OF_GROUPS, "slice"),
+        (OF_BRANCHES, "slice"),
     ],
 )
-def test_spark_knows_the_set(
-    query: str, strategy: str, *, reads_files: bool, spark: SparkSession, tmp_path: Path
-) -> None:
-    table = events(800)
-    df = frame(spark, table)
-    if reads_files:
-        path = str(tmp_path / "events.parquet")
-        pyarrow.parquet.write_table(table, path, row_group_size=100)
-        df = spark.read.parquet(path)
-    replay = on_spark.replay(query, df, seq="seq", strategy=strategy, slices=3)
-    local = sase.match(query, table, seq="seq", output="compressed")
-    assert replay.count() == local.count() > len(table)
-    rows = local.to_arrow().drop_columns(["rows"]).to_pylist()
-    wanted = collapsed([{**row, "count": str(row["count"])} for row in rows])
+def test_tasks_know_the_set(query: str, strategy: str) -> None:
+    count, wanted = set_of(query)
+    assert count > len(TABLE)
+    for tasks in tasks_of(query, TABLE, strategy, seq="seq"):
+        assert tasks.count()[1] == count
+        assert collapsed(tasks.compressed()[1]) == wanted
+
+
+def test_spark_knows_the_set(spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "events.parquet")
+    pyarrow.parquet.write_table(TABLE, path, row_group_size=100)
+    df = spark.read.parquet(path)
+    replay = on_spark.replay(SERIES, df, seq="seq", strategy="files", slices=3)
+    count, wanted = set_of(SERIES)
+    assert replay.count() == count > len(TABLE)
     assert collapsed(replay.compressed.toArrow().to_pylist()) == wanted
 
 

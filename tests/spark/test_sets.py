@@ -1,4 +1,4 @@
-"""Sets and earliest_maximal on Spark: what one thread finds, however the events are cut."""
+"""Sets and earliest_maximal on Spark: the matches of one thread, however the events are cut."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 import sase
 from sase import spark as on_spark
 from sase.errors import PlanError, ReplayWarning
-from sase.spark.result_order import heads_of, order_of
+from sase.spark.tasks.result_order import heads_of, order_of
+from tests.spark.by_hand import check_tasks
 from tests.spark.cases import multiset
 from tests.spark.known import frame
 from tests.spark.test_branches import TABLE, check_replay, on_one_thread
@@ -34,34 +35,35 @@ BESIDE = "EVENT SEQ(SET(ANY(A, B) x, ANY(A, B) y), (C c)+ g[]) WITHIN 6"
 ENDING = "EVENT SEQ(A+ a[], B b) WITHIN 6"
 EVENTS = "EVENT SEQ(A a, SET(B b, C+ c[])) WHERE earliest_maximal WITHIN 6 EVENTS"
 
-# Each with how it is cut, and a limit.
-MORE = [
-    *((RISING, each, "") for each in ("key", "slice")),
-    *((each, "key", "") for each in (GREEDY, NEXT, ENDLESS, BRANCHES, RETURNED)),
-    *((each, "one_task", "") for each in (SOMETIMES, EVENTS)),
-    (RISING, "files", ""),
-    (WAITING, "key", " LIMIT 9"),
-    (ORDERS, "slice", " LIMIT 30"),
-]
-
 
 @pytest.mark.parametrize(
     ("query", "strategy", "output", "limit"),
     [
-        (RISING, "key_and_slice", "structs", ""),
-        (GREEDY, "slice", "structs", ""),
-        (WAITING, "slice", "structs", " LIMIT 9"),
+        *((RISING, each, "all", "") for each in ("key", "slice", "key_and_slice")),
+        *((each, "key", "all", "") for each in (GREEDY, NEXT, ENDLESS, BRANCHES, RETURNED)),
+        *((each, "slice", "all", "") for each in (GREEDY, BRANCHES)),
+        *((each, "one_task", "all", "") for each in (SOMETIMES, EVENTS)),
+        *((WAITING, each, "all", " LIMIT 9") for each in ("key", "slice")),
         (WAITING, "key", "non_overlap", ""),
-        (BRANCHES, "slice", "structs", ""),
-        *(pytest.param(*each, "structs", limit, marks=pytest.mark.heavy) for *each, limit in MORE),
+        (ORDERS, "slice", "all", " LIMIT 30"),
     ],
 )
+def test_tasks_find_what_one_thread_finds(
+    query: str, strategy: str, output: str, limit: str
+) -> None:
+    check_tasks(f"{query}{limit}", TABLE, strategy, output, seq="seq")
+
+
+@pytest.mark.parametrize(
+    ("query", "strategy"),
+    [(RISING, "key_and_slice"), pytest.param(RISING, "files", marks=pytest.mark.heavy)],
+)
 def test_spark_finds_what_one_thread_finds(
-    spark: SparkSession, query: str, strategy: str, output: str, limit: str, tmp_path: Path
+    spark: SparkSession, query: str, strategy: str, tmp_path: Path
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReplayWarning)
-        check_replay(spark, tmp_path, f"{query}{limit}", strategy, output)
+        check_replay(spark, tmp_path, query, strategy)
 
 
 @pytest.mark.parametrize("strategy", ["key", "slice"])
@@ -91,7 +93,8 @@ def test_matches_are_sorted_by_events_then_by_variables(query: str) -> None:
         none = np.zeros(len(part), np.int64)
         keys += order_of(part, heads_of(part), none, number).to_pylist()
         rows += part.table().to_pylist()
-    # Behind stands in which part a match was found, and where: that decides nothing here.
+    # The last entries are the part in which a match was found, and the place: they decide nothing
+    # here.
     known = [(key[:-2], place) for place, key in enumerate(keys)]
     assert [place for _, place in sorted(known)] == [*range(len(rows))]
     assert len({tuple(key) for key, _ in known}) == len(rows) > 30

@@ -1,8 +1,7 @@
-"""Spark finds what the local engine finds, as a multiset of rows with all their values.
+"""Spark finds the matches of the local engine, as a multiset of rows with all their values.
 
-Spark takes about half a second for a case, so there are few; `test_tasks` has many more, of what
-workers do, and `test_columns` of how rows are placed.
-"""
+Spark takes about half a second for a case, so there are few; `test_tasks` has many more, of the
+work of workers, and `test_columns` of how rows are placed."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ def test_spark_is_the_local_engine(spark: SparkSession, case: Case) -> None:
 
 
 def test_flat_columns_that_clash_are_refused(spark: SparkSession) -> None:
-    """One of them could not be asked for."""
+    """One of them could not be named."""
     events = spark.createDataFrame([(1, "A", 1, 2)], "ts long, type string, z long, y_z long")
     query = "EVENT SEQ(A x_y, A x) WITHIN 10"
     with pytest.raises(BindingError, match="column-clash"):

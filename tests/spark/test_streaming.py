@@ -1,4 +1,4 @@
-"""Streaming DataFrames of matches: what a run over all events finds, cut into micro-batches."""
+"""Streaming DataFrames of matches: the matches of a run over all events, cut into micro-batches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
-# Later than what any window reaches, and of no type that a query names.
+# Later than the reach of any window, and of no type that a query names.
 END = {"ts": BEGIN + timedelta(days=9), "type": "Z", "id": None, "v": None, "d": None, "n": 10**6}
 SCHEMA = pa.schema(
     [
@@ -71,7 +71,7 @@ def write(folder: Path, tables: list[pa.Table], first: int = 0) -> None:
 
 
 def pieces(table: pa.Table, count: int) -> list[pa.Table]:
-    """A table in so many parts, the last of which is the last row."""
+    """A table in a number of parts; the last part is the last row."""
     size = -(-(len(table) - 1) // (count - 1))
     return [*(table.slice(0, len(table) - 1).slice(n * size, size) for n in range(count - 1)),
             table.slice(len(table) - 1)]  # fmt: skip
@@ -106,7 +106,7 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
 
 @dataclass(frozen=True)
 class Case:
-    """A query, how it is asked for, and whether the source has a watermark of its own."""
+    """A query, its call, and whether the source has a watermark of its own."""
 
     query: str
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -150,7 +150,7 @@ CASES = {
 
 
 def ran(found: DataFrame, folder: Path) -> StreamingQuery:
-    """The query with what there is now, from its checkpoint on."""
+    """The query with the present events, from its checkpoint on."""
     begun = found.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
     query = begun.trigger(availableNow=True).start(str(folder / "found"))
     query.awaitTermination()
@@ -158,11 +158,11 @@ def ran(found: DataFrame, folder: Path) -> StreamingQuery:
 
 
 def counts(query: StreamingQuery, name: str = "sase") -> list[Any]:
-    """What was counted in each micro-batch."""
+    """The counters of each micro-batch."""
     return [progress.observedMetrics[name] for progress in query.recentProgress]
 
 
-# Timers under a watermark of the source, and results in another form; the others, whose buckets
+# Timers under a watermark of the source, and results in another form; the others have buckets that
 # `test_streaming_buckets` runs without Spark, where the suite may take its time.
 NAMES = [*CASES] if LONG else ["a negated end", "RETURN"]
 
@@ -261,7 +261,7 @@ def test_each_type_may_have_a_stream(session: SparkSession, tmp_path: Path) -> N
     assert row["sase_reason"]
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- refusals
 
 SEQ = "EVENT SEQ(A a, B b) WHERE [id] WITHIN "
 REFUSED = [
@@ -314,7 +314,7 @@ def test_tables_and_streams_are_told_apart(session: SparkSession, source: DataFr
         sase.spark.match(SEQ + "9 seconds", table, **LATE)
     with pytest.raises(PlanError, match="some of the DataFrames are streams and some are not"):
         sase.spark.match("EVENT SEQ(A a, B b) WITHIN 9 s", {"A": table, "B": source}, **LATE)
-    with pytest.raises(PlanError, match="a replay is of events that are all there"):
+    with pytest.raises(PlanError, match="a replay reads events that are all there"):
         sase.spark.replay(SEQ + "9 seconds", source)
 
 

@@ -1,4 +1,4 @@
-"""A bucket goes from micro-batch to micro-batch as bytes, and finds what an unbroken run finds."""
+"""A bucket moves between micro-batches as bytes, and finds the matches of an unbroken run."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from hypothesis import strategies as st
 
 import sase
 from sase.engine.pipeline.limits import Limits
+from sase.engine.pipeline.matcher import result_schema
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.pipeline.reader import result_schema
 from sase.errors import DataError, MemoryLimitError, SnapshotError
-from sase.spark.row_layout import PART, RowLayout
+from sase.spark.reading.row_layout import PART, RowLayout
 from sase.spark.streaming.bucket import (
     PACKED,
-    UNBOUNDED,
     Bucket,
+    InputClock,
     Ticks,
     from_bytes,
     pack_rows,
     to_bytes,
     unpack_rows,
 )
+from sase.spark.tasks.search import QuerySearch
 from tests.engine.operators.plans import QUERIES, stream
 
 # With choices, repeated groups, and negative groups.
@@ -57,7 +58,7 @@ TICKS = Ticks()
 
 
 def numbered(events: pa.Table) -> pa.Table:
-    """Events with a number each, and times from which a watermark can be told."""
+    """Events with a number each, and times from which a watermark can follow."""
     events = events.set_column(0, "ts", pc.add(events.column("ts"), 10))
     return events.append_column("n", pa.array(range(len(events)), pa.int64()))
 
@@ -65,13 +66,13 @@ def numbered(events: pa.Table) -> pa.Table:
 def bucket_of(query: str, events: pa.Table, seq: str | None, lateness: int | None) -> Bucket:
     plan = sase.compile(TEXTS[query], events.schema, seq=seq).engine
     output = result_schema(Pipeline(plan, streaming=True), events.slice(0, 0))
-    reach = None if lateness is None else TICKS.reach(lateness)
-    return Bucket(replace(plan, lateness=UNBOUNDED), RowLayout(), output, TICKS, 3, reach)
+    search = QuerySearch(plan, RowLayout(), output).unbounded()
+    return Bucket(search, (InputClock(None, TICKS, lateness),), 3)
 
 
 @dataclass
 class Simulated:
-    """What Spark does with one bucket: rows and a watermark in, and calls when a timer is due."""
+    """The calls of Spark for one bucket: rows and a watermark in, and calls when a timer is due."""
 
     bucket: Bucket
     is_always_called: bool = False

@@ -1,4 +1,4 @@
-"""A streaming query that is killed and started again gives what one that runs on gives."""
+"""A streaming query that is killed and started again gives the results of one that runs on."""
 
 from __future__ import annotations
 

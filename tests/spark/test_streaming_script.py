@@ -1,4 +1,4 @@
-"""Scripts over streaming DataFrames: what one process finds, exactly once, also when killed."""
+"""Scripts over streaming DataFrames: the matches of one process, exactly once, also when killed."""
 
 from __future__ import annotations
 

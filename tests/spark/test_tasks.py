@@ -1,4 +1,4 @@
-"""What runs in workers finds what the local engine finds, wherever events are cut."""
+"""The code in workers finds the matches of the local engine, wherever events are cut."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.spark.cases import Case, cases, expected, multiset
 
 ONE = settings().max_examples
 MANY = settings(max_examples=max(ONE // 2, 1), suppress_health_check=[HealthCheck.too_slow])
-# Some strategy is rare: of so many random cases each has its share.
+# Some strategy is rare: with enough random cases each has its share.
 ENOUGH = 1_000
 seen: dict[str, int] = {}
 

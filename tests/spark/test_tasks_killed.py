@@ -1,4 +1,4 @@
-"""Tasks that fail, or whose worker is killed, are tried again and give the same."""
+"""Tasks that fail, or are killed with their worker, are tried again and give the same."""
 
 from __future__ import annotations
 

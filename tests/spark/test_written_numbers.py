@@ -1,4 +1,4 @@
-"""Numbers with a point on Spark: in what is filtered before rows move, and in SQL."""
+"""Numbers with a point on Spark: in filters before rows move, and in SQL."""
 
 from __future__ import annotations
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tests.engine.matching.conditions import Component
-from tests.engine.matching.examples import Example
-from tests.engine.matching.queries import Query
-from tests.engine.matching.streams import CLOCKS, INTEGER, WIDE, Row, Setting
+from tests.drawing.examples import Example
+from tests.drawing.patterns import Part
+from tests.drawing.queries import Query
+from tests.drawing.streams import CLOCKS, INTEGER, WIDE, Row, Setting
 from tests.spark.cases import Case, Manner
 
 SETTING = Setting(
@@ -17,8 +17,8 @@ SETTING = Setting(
     dict.fromkeys("ABC", ("id",)),
     {"time": "ts", "type": "type", "seq": "sq", "types": None, "time_unit": None},
 )
-FIRST, A, B = Component("A", ("A",), "f"), Component("A", ("A",), "a"), Component("B", ("B",), "b")
-ABSENT = Component("C", ("C",), "c", negated=True)
+FIRST, A, B = Part("A", ("A",), "f"), Part("A", ("A",), "a"), Part("B", ("B",), "b")
+ABSENT = Part("C", ("C",), "c", negated=True)
 few_rows: st.SearchStrategy[list[Row]] = st.lists(
     st.builds(
         lambda ts, kind, key, seq: {"ts": ts, "type": kind, "id": key, "sq": seq},

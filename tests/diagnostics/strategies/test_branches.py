@@ -27,7 +27,7 @@ BRANCHES = {
 
 
 def told(compared: Comparison) -> set[tuple[object, ...]]:
-    """What each strategy has beyond another one, by the rows that are bound, and why."""
+    """The matches that each strategy has beyond another one, by the bound rows, and why."""
     return {
         (each.strategy, each.other, tuple(rows for rows in match.rows if rows[1]), match.reasons)
         for each in compared.differences

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sase
-from sase.diagnostics.strategies.comparison import GROUPS
+from sase.diagnostics.strategies.comparison import SEVERAL
 
 QUERY = "EVENT SEQ(A a, (SEQ(B b, C* c[]))+ g[], D d) WHERE [id]"
 ROWS = [
@@ -43,10 +43,20 @@ def test_iterations_are_shown_and_contiguity_says_why() -> None:
     )
 
 
-def test_what_is_not_told() -> None:
+def test_it_is_told_of_branches_and_of_groups_that_are_left_out() -> None:
+    why = "skips row 1, a B that could begin b: skip till next match must take it"
     query = "EVENT SEQ(A a, (B b)+ g[], D d) OR SEQ(A a, C e) WHERE [id]"
     found = differences(query)["skip_till_any_match"]
-    assert found["a: row 0  g: [row 4]  d: row 6"] == (GROUPS,)
+    assert found["a: row 0  g: [row 4]  d: row 6"] == (why,)
+    query = "EVENT SEQ(A a, (B b)* g[], D d) WHERE [id]"
+    found = differences(query)["skip_till_any_match"]
+    assert found["a: row 0  d: row 6"][:1] == (why.replace("row 1, a", "rows 1 and 4, each a"),)
+
+
+def test_it_is_not_told_where_an_iteration_may_be_of_several_branches() -> None:
+    query = "EVENT SEQ(A a, (SEQ(B b, C? c) OR B b)+ g[], D d) WHERE [id]"
+    found = differences(query)["skip_till_any_match"]
+    assert found["a: row 0  g: [row 4]  d: row 6"] == (SEVERAL,)
 
 
 def test_events_of_other_partitions_may_lie_between() -> None:

@@ -6,19 +6,14 @@ from typing import Any
 
 import sase
 from sase.errors import QueryError
-from tests.engine.matching.streams import TABLES
+from tests.drawing.examples import Example
 
 
-def explained(example: Any, **more: Any) -> Any:
+def explained(example: Example, **more: Any) -> Any:
     """The explanation of an example, or None where the query is refused."""
-    is_tables = example.setting.layout == TABLES
-    keywords = {
-        name: each
-        for name, each in example.keywords.items()
-        if not (is_tables and name in ("type", "types"))
-    }
+    keywords = {**example.given_keywords, **more}
     try:
-        # The clock stands still, so that nothing depends on the machine.
-        return sase.why(example.query.text, example.table, clock=lambda: 0.0, **keywords, **more)
+        # The clock always shows zero, so that nothing depends on the machine.
+        return sase.why(example.query.text, example.table, clock=lambda: 0.0, **keywords)
     except QueryError:
         return None

@@ -1,4 +1,4 @@
-"""Why a pattern with choices finds what it finds: each branch is asked as if it were alone."""
+"""Why a pattern with choices finds its matches: each branch is explained as if it were alone."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_one_branch_matches_once() -> None:
 
 
 def test_where_branches_break_that_match_nothing() -> None:
-    """What may be empty breaks none; HAVING is asked at the last."""
+    """An element that may be empty breaks none; HAVING is checked at the last."""
     found = sase.why(
         "EVENT SEQ(A? p, D d) OR SEQ(Q? q, A a, Z z) OR SEQ(A a) WHERE a.v > 99", EVENTS
     )
@@ -105,6 +105,7 @@ def test_where_branches_break_that_match_nothing() -> None:
         ("EVENT SEQ(A a, D d) OR SEQ(A a, D d)", "at least 10 matches"),
         ("EVENT SEQ(A a, C? c, D d) OR SEQ(A a, D d)", "at least "),
         ("EVENT SEQ(A a, C? c, D d) OR SEQ(A a, X x, D d)", ""),
+        ("EVENT SEQ(A a, C d) OR SEQ(A a, D d)", ""),
     ],
 )
 def test_what_two_branches_may_both_find_is_not_counted_twice(query: str, counts: str) -> None:

@@ -1,4 +1,4 @@
-"""What `why` says of imprecise time: what may be in order, and how likely what comes nearest is."""
+"""Explanations of imprecise time: possible orders, and the confidence of near misses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_nearest_miss_is_the_most_likely_one(sign: str) -> None:
     rows = {"a": 0, "b": [1], "c": 3}
     assert miss == {"stopped_by": part, "by": "with a confidence of 0.875", "rows": rows}
     assert f"1 with WITHIN 12, 0 with {part}" in str(found)
-    assert f"What comes nearest misses {part} with a confidence of 0.875." in str(found)
+    assert f"The nearest candidate misses {part} with a confidence of 0.875." in str(found)
     assert f"Without {part} there would be 3 matches." in str(found)
     assert "a: row 0  lo=1 hi=2" in str(found)
 
@@ -57,7 +57,7 @@ def test_a_series_needs_events_one_after_the_other() -> None:
     assert miss == {"stopped_by": "HAVING confidence > 0.99", "by": by}
 
 
-# What stops the B of row 2 alone, and what is there instead.
+# The part that stops the B of row 2 alone, and the events there.
 STOPPED = {
     "WHERE b.v < 2 AND b.v < 9": ("b.v < 2", "b.v is 2: by 0, with a confidence of 0.875"),
     "WHERE a.v >= b.v": ("a.v >= b.v", "a.v is 1, b.v is 2: by 1, with a confidence of 0.875"),
@@ -97,7 +97,7 @@ def test_a_window_says_how_likely_it_is_with_it() -> None:
     misses = found.near_misses.select(["stopped_by", "by"]).to_pylist()
     by = "with a confidence of 0.625 instead of 1"
     assert misses[0] == {"stopped_by": "WITHIN 7", "by": by}
-    assert f"What comes nearest misses WITHIN 7 {by}." in str(found)
+    assert f"The nearest candidate misses WITHIN 7 {by}." in str(found)
 
 
 def test_what_a_window_stops_is_looked_for_in_wider_ones_first() -> None:
@@ -142,7 +142,8 @@ def test_of_too_many_matches_only_the_likely_ones_are_looked_for(
     found = why(query)
     assert found.near_misses.num_rows == 0
     assert not found.is_complete
-    assert "too many to tell what is none: of near misses only those of" in found.words[-1]
+    only = "too many to find candidates that are none: of near misses only those of"
+    assert only in found.words[-1]
 
 
 def test_what_ends_a_search_of_near_misses_is_said() -> None:

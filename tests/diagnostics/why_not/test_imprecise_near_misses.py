@@ -1,4 +1,4 @@
-"""Near misses of imprecise time: by the naive matcher what one part alone stops, and how likely."""
+"""Near misses of imprecise time: as the naive matcher finds them, with confidence."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import sase
 from sase.errors import SaseError
 from sase.lang.parser import parse_query
 from tests import naive
-from tests.engine.imprecise.comparing import table
-from tests.engine.imprecise.queries import TIME, Drawn, draw
+from tests.drawing.imprecise import TIME, Drawn, draw
+from tests.drawing.imprecise_ways import table
 from tests.naive.imprecise import ordered_series
 from tests.seeds import draw_numbers
 
@@ -35,7 +35,7 @@ def without(drawn: Drawn) -> Iterator[tuple[str, Drawn]]:
     """The query without each of its parts, under the text of the part as far as it is known."""
     for text in set(drawn.conditions):
         kept = tuple(each for each in drawn.conditions if each != text)
-        # Without what is asked of a negative group more is forbidden, which HAVING may ask for.
+        # Without a condition on a negative group more is forbidden, which HAVING may demand.
         is_of_group = "!(SEQ" in drawn.pattern
         if not is_of_group and (not ABSENT.search(drawn.pattern) or text[0] == "["):
             yield text, replace(drawn, conditions=kept)
@@ -53,7 +53,7 @@ def without(drawn: Drawn) -> Iterator[tuple[str, Drawn]]:
 
 
 def part_of(text: str) -> str:
-    """The text of a part, without what is written in other words."""
+    """The text of a part, without parts in other words."""
     for clause in ("WITHIN", "WITH CONFIDENCE", "HAVING"):
         if text.startswith(clause):
             return clause
@@ -61,7 +61,7 @@ def part_of(text: str) -> str:
 
 
 def _off(threshold: re.Match[str]) -> str:
-    """A threshold that no confidence has: of what is within 1e-9 of one either is right."""
+    """A threshold that no confidence has: within 1e-9 of one either answer is right."""
     return f"{float(threshold.group()) * 0.99731:.9f}"
 
 

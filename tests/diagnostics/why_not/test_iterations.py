@@ -1,4 +1,4 @@
-"""What is said of repeated groups that would have to repeat more often."""
+"""Explanations of repeated groups that would have to repeat more often."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ def rows(*kinds: str) -> list[dict[str, object]]:
 def said(query: str, events: list[dict[str, object]]) -> str | None:
     """The sentence, if there is one."""
     words = sase.why(query, events, near=0, clock=lambda: 0.0).words
-    return next((each for each in words if "with all else that is said at most" in each), None)
+    return next(
+        (each for each in words if "with all other parts of the query at most" in each), None
+    )
 
 
 @pytest.mark.parametrize(
@@ -44,7 +46,13 @@ def said(query: str, events: list[dict[str, object]]) -> str | None:
             "(SEQ(A a, B b)){2,5} g[] WHERE skip_till_next_match { g[i].a.v > g[i-1].b.v + 5 }",
             rows("ABAB"),
             "1 iteration of `g` is there, where 2 are needed:"
-            " what is there behind row 1 is none by the conditions",
+            " the events after row 1 make none that satisfies the conditions",
+        ),
+        (
+            "(SEQ(A a, B b)){2,} g[] WHERE skip_till_next_match { [k] }",
+            [{**row, "k": None if row["ts"] == 3 else 0} for row in rows("ABAB")],
+            "1 iteration of `g` is there, where 2 are needed:"
+            " the second breaks at B b, of which there is none behind row 2",
         ),
         (
             "(SEQ(A a, B+ s[], C c) OR SEQ(A d, C e)){3,} g[] WHERE skip_till_next_match { [k] }",
@@ -59,7 +67,7 @@ def test_how_often_a_group_repeats_and_where_it_breaks(
 ) -> None:
     told = said(f"EVENT {asked}", events)
     assert told is not None
-    assert told.startswith(f"with all else that is said at most {sentence}")
+    assert told.startswith(f"with all other parts of the query at most {sentence}")
 
 
 @pytest.mark.parametrize(
@@ -79,6 +87,6 @@ def test_only_the_events_that_are_looked_at_count() -> None:
     assert said(query, events) is None
     told = sase.why(query, events, to=4, clock=lambda: 0.0).words[1]
     assert told == (
-        "with all else that is said at most 2 iterations of `g` are there, where 3 are needed:"
-        " the third breaks at B b, of which there is none behind row 4"
+        "with all other parts of the query at most 2 iterations of `g` are there, where 3 are"
+        " needed: the third breaks at B b, of which there is none behind row 4"
     )

@@ -1,4 +1,4 @@
-"""What `why` says where negative groups stop matches."""
+"""Explanations of matches that negative groups stop."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Of a query of level 2: what an explanation counts is what the naive matcher finds.
+"""The counts of explanations of queries with series are those of the naive matcher.
 
-Each example goes with a number, so that a failure is told by it.
+Each example has a number, so that a failure is named by it.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ from hypothesis import settings
 
 from sase.diagnostics.why_not import search
 from tests.diagnostics.why_not.explaining import explained
-from tests.engine.matching.streams import TABLES
-from tests.engine.series.examples import MOST_RUNS, SeriesExample, drawn, examples, runs
-from tests.engine.series.queries import ANY, FORMS, NEXT, PARTITION, STRICT, SeriesQuery
-from tests.engine.series.writing import Part
+from tests.drawing.examples import MOST_RUNS, Example, shortened
+from tests.drawing.examples import example as drawn
+from tests.drawing.forms_of_patterns import ANY, NEXT
+from tests.drawing.patterns import QUANTIFIERS, Part
+from tests.drawing.queries import PARTITION, STRICT, Query
+from tests.drawing.streams import TABLES
 from tests.seeds import draw_numbers
 
 COUNT = max(settings().max_examples // 10, 5)
 # Those that show something, and as many others.
-SHOWING, OTHERS = range(48, 48 + COUNT), draw_numbers(2 * COUNT)[COUNT:]
+SHOWING, OTHERS = range(9, 9 + COUNT), draw_numbers(2 * COUNT)[COUNT:]
 STRATEGIES = (STRICT, PARTITION, NEXT, ANY)
-BOUNDS = {bounds: form for form, bounds in reversed(FORMS.items())}
-Relax = Callable[[SeriesQuery], SeriesQuery]
+BOUNDS = {bounds: form for form, bounds in reversed(QUANTIFIERS.items())}
+Relax = Callable[[Query], Query]
 Rows = tuple[tuple[int, ...], ...]
 hits: Counter[str] = Counter()
 
@@ -40,16 +42,14 @@ def _small_pieces() -> Iterator[None]:
         yield
 
 
-def example_of(number: int) -> SeriesExample:
-    """The example of a number, small enough to be asked under every strategy."""
-    example = replace(drawn(number, examples()), output="all")
-    rows = [*example.rows]
-    while runs(example.query.positives, example.setting, rows) > MOST_RUNS:
-        rows.remove(max(rows, key=example.setting.key))
+def example_of(number: int) -> Example:
+    """The example of a number, small enough to be explained under every strategy."""
+    example = replace(drawn(number, "series"), output="all")
+    rows = shortened(example.query, example.setting, example.rows, MOST_RUNS)
     return replace(example, rows=rows)
 
 
-def found(example: SeriesExample, query: SeriesQuery) -> list[Rows]:
+def found(example: Example, query: Query) -> list[Rows]:
     """The rows of the naive matches of another query on the same stream, LIMIT left out."""
     asked = replace(example, query=replace(query, limit="", returned=""))
     return [tuple(map(tuple, match.events)) for match in asked.expected]
@@ -58,8 +58,8 @@ def found(example: SeriesExample, query: SeriesQuery) -> list[Rows]:
 # ---------------------------------------------------------------- the query without a part
 
 
-def relaxing(query: SeriesQuery) -> Iterator[tuple[str, Relax]]:
-    """How the query is asked without each part, under the text of the part where it is written."""
+def relaxing(query: Query) -> Iterator[tuple[str, Relax]]:
+    """The ways to leave out each part of the query, under the text of the part in the query."""
     for text in query.tests:
         if "," not in text and "PARTITION" not in query.window:
             yield text, lambda q, text=text: _without_test(q, text)
@@ -87,20 +87,20 @@ def _others(texts: tuple[str, ...], text: str) -> tuple[str, ...]:
     return tuple(each for each in texts if each != text)
 
 
-def _without_test(query: SeriesQuery, text: str) -> SeriesQuery:
+def _without_test(query: Query, text: str) -> Query:
     tests = _others(query.tests, text)
     contiguous = query.strategy == PARTITION and not tests
     return replace(query, tests=tests, strategy=STRICT if contiguous else query.strategy)
 
 
-def _without_component(query: SeriesQuery, part: Part) -> SeriesQuery:
+def _without_component(query: Query, part: Part) -> Query:
     kept = tuple(t for t in query.conditions if not re.search(rf"\b{part.variable}\.", t))
-    others = tuple(each for each in query.components if each is not part)
-    return replace(query, components=others, conditions=kept)
+    others = [each for each in query.components if each != part]
+    return replace(query.with_parts(others), conditions=kept)
 
 
-def _bounded(query: SeriesQuery, part: Part, **changes: int | None) -> SeriesQuery:
-    """With other bounds of a component, whose place is that of its variable."""
+def _bounded(query: Query, part: Part, **changes: int | None) -> Query:
+    """The query with other bounds of one component, which is found by its variable."""
 
     def changed(each: Part) -> Part:
         if (each.variable, each.test) != (part.variable, part.test) or each.negated:
@@ -109,11 +109,11 @@ def _bounded(query: SeriesQuery, part: Part, **changes: int | None) -> SeriesQue
         form = BOUNDS.get((new.least, new.most)) or f"{{{new.least},{new.most or ''}}}"
         return new._replace(quantifier=form)
 
-    return replace(query, components=tuple(map(changed, query.components)))
+    return query.with_parts([*map(changed, query.components)])
 
 
 def part_of(each: Any) -> str:
-    """The text of what is left out, but for what is not as it was written."""
+    """The text of the removed part, but for parts that are not as written."""
     text = str(each)
     return next((name for name in ("WITHIN", "HAVING") if text.startswith(name)), text)
 
@@ -126,7 +126,7 @@ def twice(names: list[str]) -> set[str]:
 
 
 def fault(number: int) -> str | None:
-    """What is wrong about the explanation of an example."""
+    """The mistakes in the explanation of an example."""
     example = example_of(number)
     why = explained(example, near=4)
     if why is None:
@@ -157,10 +157,10 @@ def fault(number: int) -> str | None:
 
 
 def _in_near_misses(
-    example: SeriesExample, why: Any, every: list[Rows], without: dict[str, list[Rows]]
+    example: Example, why: Any, every: list[Rows], without: dict[str, list[Rows]]
 ) -> str | None:
     if example.setting.layout == TABLES:
-        return None  # whose rows the naive matcher numbers as one table
+        return None  # in which the naive matcher numbers rows as one table
     names = [part.column for part in example.query.positives]
     variables = [level.candidates.component.variable for level in why.levels]
     assert len(names) == len(variables)
@@ -182,8 +182,8 @@ def _tuple(rows: int | list[int] | None) -> tuple[int, ...]:
     return () if rows is None else (rows,) if isinstance(rows, int) else tuple(rows)
 
 
-def beginning(query: SeriesQuery, levels: int) -> SeriesQuery | None:
-    """The query of the first components; None where a condition does not tell whose it is."""
+def beginning(query: Query, levels: int) -> Query | None:
+    """The query of the first components; None if a condition does not show its components."""
     kept = [each for each in query.components if not each.negated][:levels]
     if not kept[-1].least:
         if kept[-1].quantifier == "?" or not kept[-1].variable:
@@ -197,10 +197,10 @@ def beginning(query: SeriesQuery, levels: int) -> SeriesQuery | None:
             return None
         if read <= names:
             conditions.append(text)
-    return replace(query, components=tuple(kept), conditions=tuple(conditions), having="")
+    return replace(query.with_parts(kept), conditions=tuple(conditions), having="")
 
 
-def _in_funnel(example: SeriesExample, why: Any) -> str | None:
+def _in_funnel(example: Example, why: Any) -> str | None:
     """The partial matches of each level, the events that they end with, and each step before."""
     relaxers = dict(relaxing(example.query))
     own = example.query.strategy or ANY
@@ -217,7 +217,7 @@ def _in_funnel(example: SeriesExample, why: Any) -> str | None:
             return f"level {number}: {level.partial}, {level.reached} of {partial}"
         texts = [part_of(step.part.text) for step in level.steps]
         for place, step in enumerate(level.steps):
-            relaxed: SeriesQuery | None = example.query
+            relaxed: Query | None = example.query
             for text in texts[place + 1 :]:
                 relaxed = relaxers[text](relaxed) if text in relaxers and relaxed else None
             if relaxed is not None and not is_last:
@@ -231,7 +231,7 @@ def _in_funnel(example: SeriesExample, why: Any) -> str | None:
     return None
 
 
-def _ordered(example: SeriesExample, rows: Rows) -> list[tuple[Any, int]]:
+def _ordered(example: Example, rows: Rows) -> list[tuple[Any, int]]:
     """The rows of a match with their place in the stream."""
     return [(example.setting.key(example.rows[row]), row) for series in rows for row in series]
 
@@ -245,7 +245,7 @@ def test_an_explanation_is_that_of_the_naive_matcher(examples: range) -> None:
 
 
 def test_what_is_cut_is_said_and_no_more_than_there_is() -> None:
-    """Where a search may find a few only, what is exact is right, and the rest is a lower bound."""
+    """If a search may find a few only, exact figures are right, and the rest are lower bounds."""
     for number in SHOWING:
         example = example_of(number)
         why = explained(example, most=number % 4, near=2)

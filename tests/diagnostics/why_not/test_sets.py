@@ -1,4 +1,4 @@
-"""What `why` says where a set lacks a member, and of runs that take all they can."""
+"""Explanations where a set lacks a member, and of runs that take all they can."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an explanation says: of wrong constants, names, orders, windows, absences and NULLs."""
+"""Explanations of wrong constants, names, orders, windows, absences and NULLs."""
 
 from __future__ import annotations
 
@@ -62,17 +62,17 @@ def test_a_wrong_constant_leads_to_the_right_one() -> None:
 @pytest.mark.parametrize(
     ("condition", "seen"),
     [
-        ("x.tag_id > 99", "tag_id goes from 0 to 11"),
-        ("x.tag_id = 5.5", "tag_id goes from 0 to 11, the nearest is 5"),
+        ("x.tag_id > 99", "tag_id ranges from 0 to 11"),
+        ("x.tag_id = 5.5", "tag_id ranges from 0 to 11, the nearest is 5"),
         ("x.w = 0.4", "w is always 0.5"),
         (
             "x.ts < TIMESTAMP '2026-01-01'",
-            "ts goes from 2026-01-01 08:00:00 to 2026-01-01 09:50:00",
+            "ts ranges from 2026-01-01 08:00:00 to 2026-01-01 09:50:00",
         ),
         ("x.area IN ('a', 'shelve')", "area is 'shelf' (12); did you mean 'shelf'?"),
         ("x.area LIKE 'q%'", "area is 'shelf' (12)"),
-        ("x.tag_id BETWEEN 20 AND 30", "tag_id goes from 0 to 11"),
-        ("x.tag_id = 40 OR x.tag_id = 50", "tag_id goes from 0 to 11"),
+        ("x.tag_id BETWEEN 20 AND 30", "tag_id ranges from 0 to 11"),
+        ("x.tag_id = 40 OR x.tag_id = 50", "tag_id ranges from 0 to 11"),
     ],
 )
 def test_what_there_is_instead(condition: str, seen: str) -> None:
@@ -120,7 +120,7 @@ def test_simultaneous_events_have_no_order() -> None:
 def test_a_window_too_short_by_how_much() -> None:
     found = why("EVENT SEQ(SHELF-READING x, EXIT-READING z) WHERE [tag_id] WITHIN 90 seconds")
     assert "all 12 are stopped by WITHIN 90 seconds" in found.words[1]
-    assert found.words[2] == "what comes nearest misses WITHIN 90 seconds by 30 seconds"
+    assert found.words[2] == "the nearest candidate misses WITHIN 90 seconds by 30 seconds"
     assert found.near_misses.column("distance")[0].as_py() == pytest.approx(1 / 3, abs=1e-5)
 
 
@@ -153,7 +153,7 @@ def test_keys_that_are_null_agree_with_nothing() -> None:
     rows = [{**row, "tag_id": None} if row["type"][0] == "E" else row for row in shop()]
     found = why(THEFT.format("", "12 hours"), rows)
     assert found.words[1] == (
-        "of all 12 EXIT-READING z what [tag_id] reads is NULL, which agrees with nothing"
+        "[tag_id] reads a NULL in all 12 EXIT-READING z, and NULL agrees with nothing"
     )
     pair = why("EVENT SEQ(SHELF-READING x, EXIT-READING z) WHERE [tag_id]", rows, near=1)
     assert pair.near_misses.column("by").to_pylist() == ["x.tag_id is 0, z.tag_id is NULL"]
@@ -297,7 +297,7 @@ def test_what_the_number_of_partial_matches_ends() -> None:
 
 @pytest.mark.heavy
 def test_what_the_clock_ends() -> None:
-    """The clock goes on by a second whenever it is looked at."""
+    """The clock moves on by a second whenever it is read."""
     ticks = iter(range(10**6))
     query = "EVENT SEQ(A a, B b, C c) WHERE a.v + b.v = c.v + 10000"
     found = why(query, many(), clock=lambda: float(next(ticks)), seconds=20)
@@ -349,7 +349,7 @@ def test_a_match_whose_window_begins_before_the_least_time_is_no_near_miss() -> 
 
 
 def test_a_match_that_absences_at_both_ends_stop_is_a_near_miss_of_neither() -> None:
-    """What stops one end is no part of a match, whose window would be shorter at the other."""
+    """A part that stops one end belongs to no match: the window would be shorter at the other."""
     query = "EVENT SEQ(!(D y), A a, !(D x)) WHERE [id] WITHIN 4"
     events = [{"ts": n, "type": t, "id": 1} for n, t in enumerate("DAAAAD", 1)]
     near = sase.why(query, events, near=5).near_misses.to_pylist()

@@ -1,4 +1,4 @@
-"""What an explanation says of series and strategies: bounds, first events, skipped events, text."""
+"""Explanations of series and strategies: bounds, first events, skipped events, text."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ near misses, nearest first
 There is no match.
 5 A{4,} a can end a series, with WITHIN 100 and a[i].v > a[i-1].v; all 5 are stopped by \
 at least 4 A a.
-With all else that is said the longest a has 3 events.
+With all other parts of the query the longest a has 3 events.
 With one event instead of at least 4 A a there would be 10 matches.
 Without a[i].v > a[i-1].v there would be 4 matches."""
 
@@ -61,8 +61,8 @@ def test_a_series_that_is_too_short() -> None:
 def test_a_first_event_that_does_not_exist() -> None:
     found = why("EVENT SEQ(A+ a[], B b) WHERE a[1].v = 9 AND a[i].v < 5", "a1 a2 a9 b0")
     assert found.words[1] == (
-        "none of the 2 A+ a can be the first of a series: none passes a[1].v = 9: v goes from 1 to"
-        " 2"
+        "none of the 2 A+ a can be the first of a series: none passes a[1].v = 9: v ranges from 1"
+        " to 2"
     )
     assert (found.components[0].passing, found.components[0].first) == (2, 0)
 
@@ -174,7 +174,7 @@ def test_contiguity_counts_events_of_every_type() -> None:
 
 @pytest.mark.parametrize("bounds", ["{1000000000}", "{1,1000000000}", "{1000000000,}"])
 def test_bounds_beyond_all_events(bounds: str) -> None:
-    """What is counted grows with the events, and not with the bounds."""
+    """The number of counted runs grows with the events, and not with the bounds."""
     found = why(f"EVENT SEQ(A{bounds} a[], B b) WITHIN 100", "a1 a2 b1")
     assert found.matches == Count(3 if bounds.startswith("{1,") else 0)
 
@@ -188,7 +188,7 @@ def test_many_long_series_cannot_be_counted() -> None:
 
 @pytest.mark.parametrize("optional", ["C? c", "C* c[]"])
 def test_types_that_none_must_be_of_stop_nothing(optional: str) -> None:
-    """What helps is told, and what comes nearest, where only an optional component has no event."""
+    """A remedy and the nearest candidate are named if only an optional component has no event."""
     found = why(f"EVENT SEQ(A a, {optional}, B b) WITHIN 1", "a1 d1 d1 b1")
     assert [each.matches.number for each in found.left_out] == [1]
     assert found.near_misses.column("stopped_by").to_pylist() == ["WITHIN 1"]

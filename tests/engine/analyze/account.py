@@ -1,14 +1,14 @@
-"""What must come out even among the counters of a run."""
+"""The equations among the counters of a run."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sase.planning.nodes import SequenceConstruction, find
+from sase.planning.plan.nodes import SequenceConstruction, find
 
 
 def check_account(plan: Any, matches: Any) -> None:
-    """Nothing goes in that does not come out, or is counted under what turned it away."""
+    """Each event that enters comes out, or is counted under the reason that rejected it."""
     (name, first), *filters = matches.report.counters
     if name == "MatchWindow":
         check_windows(first)
@@ -50,7 +50,7 @@ def check_runs(counted: dict[str, Any]) -> int:
         assert counted.get("merged_alive", 0) <= merged
         born = counted["initiated"] + counted["split"] - merged
         assert counted["alive"] + counted["expired"] <= born <= counted["runs"]
-    elif "pairs" in counted and "walks" in counted:  # through what lies between joined events
+    elif "pairs" in counted and "walks" in counted:  # through events that lie between joined ones
         assert counted["records"] <= counted["pairs"]
         assert counted["walks"] <= counted["instances"]
         assert counted["failed"] <= counted["bound"]
@@ -63,7 +63,7 @@ def check_runs(counted: dict[str, Any]) -> int:
         assert counted["walks"] <= counted["instances"]
         assert counted["failed"] <= counted["bound"]
         if counted["bound"]:
-            # What a full chunk has no room for is bound once more.
+            # Bindings without room in a full chunk are bound once more.
             assert counted["bound"] - counted["failed"] >= counted["matches"]
     return int(counted["matches"])
 
@@ -71,7 +71,7 @@ def check_runs(counted: dict[str, Any]) -> int:
 def check_windows(counted: dict[str, Any]) -> None:
     assert counted["out"] <= counted["events"]
     dropped = counted["not_first"] + counted["incomplete"] + counted["too_small"]
-    # Each event with a key begins a window; what only a negative component takes has none.
+    # Each event with a key begins a window; an event that only a negative component takes has none.
     assert counted["windows"] + dropped <= counted["events"] - counted["keyless"]
 
 
@@ -81,7 +81,8 @@ def turned_away(counted: dict[str, Any]) -> int:
         assert all(hit <= asked for hit, asked in zip(hits, probed, strict=True))
         assert counted["waiting"] <= counted["most_waiting"]
         return sum(counted["hit"]) + int(counted["waiting"])
-    return sum(counted["rejected"].values()) + int(counted.get("beyond_limit", 0))
+    others = (int(counted.get(name, 0)) for name in ("overlapping", "beyond_limit"))
+    return sum(counted["rejected"].values()) + sum(others)
 
 
 def check_scan(scan: dict[str, Any]) -> None:
@@ -94,7 +95,7 @@ def check_scan(scan: dict[str, Any]) -> None:
         )
         assert pushed - evicted == alive
         assert most <= pushed
-        if "filtered" in scan:  # leaf buffers take what comes
+        if "filtered" in scan:  # leaf buffers take the events in order
             assert scan.get("forbidden", scan["filtered"])[level] <= scan["filtered"][level]
 
 

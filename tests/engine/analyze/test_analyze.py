@@ -8,20 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import settings
 
 import sase
 from sase.engine.pipeline import analyze
 from sase.engine.pipeline.analyze import analyzed
 from sase.engine.pipeline.matcher import Matcher
-from sase.errors import QueryError
-from sase.planning.nodes import Selection, chain, find, rebuilt
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
+from sase.planning.plan.nodes import Selection, chain, find, rebuilt
+from tests.drawing.hunt import fault
+from tests.drawing.hunt import told as told_case
+from tests.drawing.ways import case, plan_of
 from tests.engine.analyze.account import check_account
-from tests.engine.matching.examples import Example, examples
-from tests.engine.matching.ways import Way, check, plan_of, push, ways
 from tests.engine.operators import plans
 from tests.engine.operators.plans import QUERIES, told
+from tests.seeds import draw_numbers
 
 EVENTS = plans.stream()
 TINY = Options(block=7, chunk=2, stack=2)
@@ -49,27 +50,25 @@ def test_every_recipe(query: str, recipe: str, options: Options) -> None:
     check_account(plan, on)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
-@given(examples(), ways)
-def test_any_query(example: Example, way: Way) -> None:
-    """In one batch; and pushed, where each match is told as soon as ever."""
+@pytest.mark.random
+@pytest.mark.parametrize("number", draw_numbers(settings().max_examples))
+def test_any_query(number: int) -> None:
+    """Check ANALYZE in one batch, and in any way, which returns each match as soon as possible."""
+    example, way = case(number, "sequences")
     way = replace(way, options=replace(way.options, analyze=True))
-    try:
-        plan = plan_of(example, way, example.table)
-    except QueryError:
+    if example.is_refused:
         return
+    plan = plan_of(example, way, example.table)
     on = plan.run(example.table, threads=1)
     off = replace(plan, options=replace(way.options, analyze=False)).run(example.table, threads=1)
     assert on.rows == off.rows
     assert repr(on.to_pylist()) == repr(off.to_pylist())  # NaN is not equal to itself
     assert shared(off, on) == [*off.report.counters]
     check_account(plan, on)
-    if way.is_push(example):
-        example = example.sorted
-        check(example, example.expected, push(example, way, example.expected))
+    assert fault(example, way) is None, told_case(number, example, way)
 
 
-# ---------------------------------------------------------------- what rejects
+# ---------------------------------------------------------------- rejections
 
 ROWS = [
     {"ts": ts, "type": type, "v": v}
@@ -211,7 +210,7 @@ def test_a_state_is_of_plans_with_and_without_it() -> None:
 
 
 class Ticks:
-    """A clock that goes on by one whenever it is looked at."""
+    """A clock that moves on by one whenever it is read."""
 
     now = 0
 
@@ -222,7 +221,7 @@ class Ticks:
 
 @pytest.mark.parametrize("recipe", ["basic", "optimized"])
 def test_times(recipe: str) -> None:
-    """Every operator has some, and together they are what passed while any of them ran."""
+    """Every operator has some, and together they are the time in which any of them ran."""
     plan, ticks = plans.plan_of("all around", recipe, TINY), Ticks()
     matches, report = analyzed(plan.engine, EVENTS, clock=ticks)
     assert [name for name, _ in report.timings[1:]] == [name for name, _ in report.counters]

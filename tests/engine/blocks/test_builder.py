@@ -1,4 +1,4 @@
-"""The front of the engine: blocks have room for what is admitted, however much that is."""
+"""The front of the engine: blocks have room for the admitted events, however many there are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sase
 from sase.engine.blocks import builder
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 
 # Stretches of events that are all admitted, or none.
 STRETCHES = st.lists(st.tuples(st.sampled_from("AB"), st.integers(1, 30)), max_size=8)

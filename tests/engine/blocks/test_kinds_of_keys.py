@@ -73,7 +73,7 @@ push = st.sampled_from(list(NUMBERS)).flatmap(
 def test_numbers_of_several_kinds_in_one_stream(
     keys: list[str], schema: sase.Schema, pushes: list[list[Any]], cut: int
 ) -> None:
-    """Where no schema says what a column holds each push may: what is equal is equal."""
+    """If no schema gives the type of a column, each push may: equal values are equal."""
     plan = sase.compile(f"EVENT SEQ(A a, B b) WHERE [{', '.join(keys)}]", schema)
     matcher, found, events = plan.open(), [], []
     for number, rows in enumerate(pushes):

@@ -1,4 +1,4 @@
-"""What is said of random patterns with choices agrees with what they find."""
+"""Explanations of random patterns with choices agree with their matches."""
 
 from __future__ import annotations
 
@@ -9,28 +9,25 @@ import pytest
 import sase
 from sase.errors import QueryError
 from tests.diagnostics.why_not.explaining import explained
-from tests.engine.branches.examples import BranchesExample, examples
-from tests.engine.matching.streams import TABLES
-from tests.engine.series.examples import drawn
+from tests.drawing.examples import Example
+from tests.drawing.examples import example as drawn
 from tests.seeds import draw_numbers, share
 
 NUMBERS = draw_numbers(share(20))
 pytestmark = pytest.mark.random
 
 
-def asked(function: Any, example: BranchesExample, **more: Any) -> Any:
-    """What a public function says of an example; None where the query is refused."""
-    left_out = ("type", "types") if example.setting.layout == TABLES else ()
-    keywords = {name: each for name, each in example.keywords.items() if name not in left_out}
+def asked(function: Any, example: Example, **more: Any) -> Any:
+    """The result of a public function for an example; None where the query is refused."""
     try:
-        return function(example.query.text, example.table, **keywords, **more)
+        return function(example.query.text, example.table, **example.given_keywords, **more)
     except QueryError:
         return None
 
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_analyze_counts_what_each_branch_gives(number: int) -> None:
-    example = drawn(number, examples())
+    example = drawn(number, "choices")
     matches, run = asked(sase.match, example), asked(sase.explain, example, analyze=True)
     if run is None:
         return
@@ -51,7 +48,7 @@ def test_analyze_counts_what_each_branch_gives(number: int) -> None:
 @pytest.mark.parametrize("number", NUMBERS)
 def test_why_counts_what_there_is(number: int) -> None:
     """LIMIT is not looked at."""
-    example = drawn(number, examples())
+    example = drawn(number, "choices")
     found, matches = explained(example, near=1), asked(sase.match, example)
     if found is None or "LIMIT" in example.query.text:
         return
@@ -64,6 +61,6 @@ def test_why_counts_what_there_is(number: int) -> None:
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_what_a_strategy_lacks_has_a_reason(number: int) -> None:
-    compared = asked(sase.compare, drawn(number, examples()), show=50)
+    compared = asked(sase.compare, drawn(number, "choices"), show=50)
     if compared is not None:
         assert all(match.reasons for each in compared.differences for match in each.matches)

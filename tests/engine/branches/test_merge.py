@@ -9,7 +9,7 @@ import pytest
 
 import sase
 from sase.errors import BudgetError
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 
 QUERY = "EVENT SEQ(A a, B b, C c) OR SEQ(A a, B b, D d)"
 

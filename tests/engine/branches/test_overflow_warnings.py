@@ -1,4 +1,4 @@
-"""What leaves int64 is told once, whichever branches ask it, and by the variables of its own."""
+"""A value beyond int64 is reported once, whichever branches compute it, by their variables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EVENTS = pa.table({
 
 
 def warned(condition: str, pattern: str = "SEQ(A a, (B b OR SEQ(C c, B d)))") -> list[str]:
-    """The expressions that are told, by all ways of running."""
+    """The reported expressions, by all ways of running."""
     text = f"EVENT {pattern} WHERE {condition} WITHIN 5"
     script = sase.Script(f"{text}; EVENT A x", EVENTS.schema)
     matcher = script.open()

@@ -26,3 +26,13 @@ def test_a_match_of_another_branch_is_refused() -> None:
     branches[np.flatnonzero(branches == 0)[0]] = 2
     with pytest.raises(sase.SnapshotError, match="events of another branch"):
         plan.restore(to_bytes(state))
+
+
+def test_matches_wait_in_a_snapshot_though_none_has_iterations() -> None:
+    plan = sase.compile(QUERY, ROWS)
+    matcher = plan.open()
+    matcher.push([{"type": kind, "ts": ts} for ts, kind in enumerate("ABB", 1)])
+    again = plan.restore(matcher.snapshot())
+    found = matcher.finish().to_pylist()
+    assert len(found) == 2
+    assert again.finish().to_pylist() == found

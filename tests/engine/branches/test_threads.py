@@ -1,4 +1,4 @@
-"""Patterns with choices in threads, by key and by slice of time: what one thread finds."""
+"""Patterns with choices in threads, by key and by slice of time, find the matches of one thread."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 
 import sase
 from sase.errors import SaseError
-from tests.engine.branches.examples import examples
-from tests.engine.series.examples import drawn
+from tests.drawing.examples import example as drawn
 from tests.seeds import draw_numbers, share
 
 QUERIES = {
@@ -60,13 +59,13 @@ def test_threads_find_what_one_finds(name: str, output: str, limit: str) -> None
 @pytest.mark.random
 @pytest.mark.parametrize("number", draw_numbers(share(60)))
 def test_threads_find_what_one_finds_of_random_queries(number: int) -> None:
-    example = drawn(number, examples())
+    example = drawn(number, "choices")
     one, *others = (found(example, threads) for threads in (1, 2, 5))
     assert others == [one, one], example
 
 
 def found(example: Any, threads: int) -> str:
-    """The results as text, by which what is no number equals itself."""
+    """The results as text, in which NaN equals itself."""
     given = {**example.keywords, "output": example.output, "threads": threads}
     try:
         return str(sase.match(example.query.text, example.table, **given).to_pylist())

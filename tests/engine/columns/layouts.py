@@ -83,7 +83,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 class Stream:
-    """What is known of it is that it exports a stream, as a query of another library does."""
+    """It is only known to export a stream, as a query of another library does."""
 
     def __init__(self, table: pa.Table) -> None:
         self.table = table

@@ -1,4 +1,4 @@
-"""Events as plain Python values, and what they should be, by a sort of plain Python rows."""
+"""Events as plain Python values, and the expected ones, by a sort of plain Python rows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _value(column: EventColumn, value: Any) -> Any:
 
 
 def model(rows: Sequence[Row], columns: Sequence[str], *, seq: str | None = None) -> dict[str, Any]:
-    """What `plain` should give for rows of `ts` and `type`."""
+    """The expected values of `plain` for rows of `ts` and `type`."""
     keys = [(row["ts"], row[seq] if seq else 0) for row in rows]
     order = sorted(range(len(rows)), key=keys.__getitem__)
     ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}

@@ -1,4 +1,4 @@
-"""Arrays that grow: zeros on huge pages, and rings whose numbers move."""
+"""Arrays that grow: zeros on huge pages, and rings with numbers that move."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_zeros_without_memory() -> None:
 @pytest.mark.parametrize("count", [0, 1, 5, 8])
 @pytest.mark.parametrize("room", [8, 16, 64])
 def test_a_stretch_of_a_ring(begin: int, count: int, room: int) -> None:
-    """Each number stands at its place in either."""
+    """Each number is at its place in either."""
     array, other = np.zeros((8, 2), np.int64), np.zeros((room, 2), np.int64)
     numbers = np.arange(begin, begin + count)
     array[numbers & 7] = numbers[:, np.newaxis] + 1

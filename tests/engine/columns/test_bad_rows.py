@@ -1,4 +1,4 @@
-"""Bad rows: the row of the input as it was given, the column, the value, and what to do."""
+"""Bad rows: the row of the input as it was given, the column, the value, and a remedy."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_an_integer_that_no_float_is() -> None:
     ],
 )
 def test_rows_that_have_no_type_in_common(values: list[Any], row: int, why: str) -> None:
-    """An error if the column is asked for, of the row from which on it has none."""
+    """An error if the column is read, of the row from which on it has none."""
     rows = [{"ts": 1, "type": "A", "x": value} for value in values]
     schema = describe(rows)
     assert len(load(rows, schema, [])) == len(rows)

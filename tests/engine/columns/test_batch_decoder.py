@@ -1,4 +1,4 @@
-"""Batches of a schema that was loaded before: the short way finds what the long one does."""
+"""Batches of a schema that was loaded before: the short way gives the events of the long one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = ["ts", *ATTRIBUTES]
 
 
 def outcome(found: Callable[[], Any]) -> Any:
-    """Events as plain values, or what is said of a bad row."""
+    """Events as plain values, or the message about a bad row."""
     try:
         return plain(found())
     except DataError as problem:

@@ -1,4 +1,4 @@
-"""Batches are read where they lie, and only what is proved of them."""
+"""Batches are read where they lie, and only their proved parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.columns.gate import ExportedBatch
+from sase.engine.columns.arrow.gate import ExportedBatch
 from sase.engine.kernels.jit.arrow_memory import CHILDREN, OFFSET
 from sase.engine.pipeline.matcher import Matcher
 from tests.engine.columns.test_gate import NOT_UTF8, bits, buffer, streamed, texts
@@ -39,7 +39,7 @@ def matcher_of(first: pa.RecordBatch) -> Matcher:
 @pytest.mark.parametrize("column", ["type", "ts", "id"])
 @pytest.mark.parametrize("name", UNPROVED)
 def test_a_push_of_what_is_not_proved(name: str, column: str) -> None:
-    """It is refused, whatever was pushed before, and the matcher goes on without it."""
+    """It is refused, whatever was pushed before, and the matcher continues without it."""
     matcher, bad = matcher_of(batch(0)), UNPROVED[name]
     for first in range(0, 100, 10):
         assert len(matcher.push(batch(first))) == 1
@@ -65,7 +65,7 @@ def test_lengths_beyond_the_memory() -> None:
     matcher = matcher_of(good.to_batches()[0])
     matcher.push(good)
     for more in (count + 1, 8 * count, 2**40):
-        with pytest.raises(sase.DataError, match="is not what it says"):
+        with pytest.raises(sase.DataError, match="differs from its description"):
             matcher.push(streamed(good, {count: more}))
 
 
@@ -96,17 +96,17 @@ TWO_TEXTS = pa.array(["a", "b"])
 # Columns that the query does not ask for.
 OTHERS: dict[str, tuple[pa.Array, str | None]] = {
     "texts before the memory": (moved(TWO_TEXTS, -1), "begins 1 rows before it"),
-    "texts that go back": (texts([0, 3, 1]), "is not what it says"),
+    "texts that go back": (texts([0, 3, 1]), "differs from its description"),
     "texts that are none": (texts([0, 2, 2], NOT_UTF8), "is not UTF-8"),
     "numbers before the memory": (UNPROVED["far before it"], "rows before it"),
-    "NULLs miscounted": (UNPROVED["NULLs miscounted"], "is not what it says"),
+    "NULLs miscounted": (UNPROVED["NULLs miscounted"], "differs from its description"),
     "a dictionary before its memory": (
         pa.DictionaryArray.from_arrays(pa.array([0, 1]), moved(TWO_TEXTS, -1), safe=False),
         "begins 1 rows before it",
     ),
     "a struct of texts that go back": (
         pa.StructArray.from_arrays([texts([0, 3, 1])], ["x"]),
-        "is not what it says",
+        "differs from its description",
     ),
     "sound texts": (TWO_TEXTS, None),
     "sound structs": (pa.array([{"x": 1}, {"x": None}]), None),

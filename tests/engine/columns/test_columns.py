@@ -1,4 +1,4 @@
-"""Columns as arrays: their types, what is copied and what is not, and odd layouts one by one."""
+"""Columns as arrays: their types, which of them are copied, and odd layouts one by one."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_the_time_as_a_column() -> None:
 
 
 def test_columns_of_one_name_and_several_kinds() -> None:
-    """Each type has its own; what is of one kind is brought to the finest of it."""
+    """Each type has its own; values of one kind are brought to the finest of it."""
     events = {
         "A": pa.table({"ts": [1, 4], "x": [1, 2], "t": pa.array([1, 2], pa.timestamp("s"))}),
         "B": pa.table({"ts": [2], "x": ["one"], "t": pa.array([1500], pa.timestamp("ms"))}),

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.columns.data_types import common_type
+from sase.engine.columns.arrow.data_types import common_type
 
 LARGEST = {
     pa.int8(): 127,
@@ -44,7 +44,7 @@ def test_a_match_shows_the_integers_of_one_type_beside_the_decimals_of_another()
 
 
 def test_decimals_of_64_bits_have_room_beside_the_longest_integers() -> None:
-    """Whose digits Arrow does not add to theirs."""
+    """Arrow does not add the digits of these types to theirs."""
     assert common_type([pa.uint64(), pa.decimal64(12, 5)]) == pa.decimal128(25, 5)
 
 

@@ -1,4 +1,4 @@
-"""The schema of events, for binding, and what is wrong with columns and arguments."""
+"""The schema of events, for binding, and mistakes in columns and arguments."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_rows_without_columns_are_rows() -> None:
         ({"time_unit": "msec"}, "`msec` is not a unit of time; did you mean"),
         (
             {"time": "x", "time_unit": "s"},
-            "time_unit says what integers count, and `x` has the type",
+            "time_unit is the unit of integers, and `x` has the type",
         ),
     ],
 )

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.columns.gate import identity
-from sase.engine.columns.strings import LARGE, WORTH, Dictionaries
+from sase.engine.columns.arrow.gate import identity
+from sase.engine.columns.decode.strings import LARGE, WORTH, Dictionaries
 from sase.engine.kernels.scan.text_hash import PIECE, are_distinct, hash_texts
 
 TEXTS = st.lists(st.text("abÄ", max_size=20) | st.text("a", min_size=7, max_size=18), max_size=300)
@@ -54,7 +54,7 @@ def test_threads_find_a_value_that_stands_twice(threads: int) -> None:
 @pytest.mark.parametrize("second", [LARGE - 1, LARGE + PIECE])
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
 def test_a_value_that_stands_twice_has_one_code(first: int, second: int, kind: pa.DataType) -> None:
-    """Wherever it stands, and in whatever part of a longer array."""
+    """At any place, and in any part of a longer array."""
     values = [f"user {number * 7919:x}" for number in range(LARGE + 2 * PIECE)]
     assert added(pa.array(["", *values], kind).slice(1)) is None
     values[second] = values[first]

@@ -1,4 +1,4 @@
-"""What other libraries have for tables is known by its class, with what to do with it."""
+"""Tables of other libraries are known by their class, with a remedy."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_what_is_no_table(events: Any, message: str) -> None:
 
 @pytest.mark.parametrize("package", ["dask", "modin", "ray", "ibis", "deltalake", "pyiceberg"])
 def test_what_is_not_installed_is_known_by_its_name(package: str) -> None:
-    """Also what is derived of it."""
+    """Also objects derived from it."""
     kind = type("Table", (), {"__module__": f"{package}.frame"})
     with pytest.raises(DataError, match=r"these events are .* of .*: give  events\."):
         describe(open_tables(type("Mine", (kind,), {})()))

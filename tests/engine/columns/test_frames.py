@@ -1,4 +1,4 @@
-"""Frames of pandas that Arrow does not read, and what else is given that is no table yet."""
+"""Frames of pandas that Arrow does not read, and other objects that are no table yet."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def outcome(query: str, events: Any, **options: Any) -> Any:
     try:
         found = sase.match(query, events, **options)
         aside = found.report.quarantined
-        # What is missing in `w` is NULL in dicts, and NaN in a frame.
+        # A missing value in `w` is NULL in dicts, and NaN in a frame.
         told = None if aside is None else aside.drop_columns(["w"]).to_pylist()
         return found.rows.to_pylist(), told
     except SaseError as problem:
@@ -111,7 +111,7 @@ def test_moments_of_one_sort_do() -> None:
     pd.DataFrame({"ts": np.array([2**64 - 1], np.uint64), "type": ["A"]}),
 ], ids=["dicts", "arrow", "pandas"])  # fmt: skip
 def test_times_beyond_64_bits_are_no_floats(events: Any) -> None:
-    """Floats are seconds: what was advised meant another time."""
+    """Floats are seconds: the advised unit meant another time."""
     with pytest.raises(DataError, match="leave the row out, or give a time in a coarser unit"):
         sase.match("EVENT A a", events)
 

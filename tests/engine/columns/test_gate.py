@@ -1,4 +1,4 @@
-"""Memory that is not what it says is refused before anything reads it, by column and row."""
+"""Memory that differs from its description is refused before any reading, by column and row."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.columns import gate
-from sase.engine.columns.gate import Gate
+from sase.engine.columns.arrow import gate
+from sase.engine.columns.arrow.gate import Gate
 from sase.errors import BindingError, DataError, SchemaError
 from tests.engine.columns.layouts import containers
 
@@ -79,15 +79,15 @@ HOSTILE = {
     ),
     "offsets that decrease": (
         texts([0, 3, 1, 2, 4]),
-        "rows 0 to 3 (from 0): the memory of `s` is not what it says",
+        "rows 0 to 3 (from 0): the memory of `s` differs from its description",
     ),
     "offsets past the end": (
         texts([0, 1, 900, 2, 4]),
-        "rows 0 to 3 (from 0): the memory of `s` is not what it says",
+        "rows 0 to 3 (from 0): the memory of `s` differs from its description",
     ),
     "negative offsets": (
         texts([0, -7, 1, 2, 4]),
-        "rows 0 to 3 (from 0): the memory of `s` is not what it says",
+        "rows 0 to 3 (from 0): the memory of `s` differs from its description",
     ),
     "text that is not UTF-8": (
         texts([0, 1, 2, 4, 5], b"ab" + NOT_UTF8 + b"c"),
@@ -97,38 +97,42 @@ HOSTILE = {
         pa.DictionaryArray.from_arrays(
             pa.array([0, 0, 1, 0], "int8"), texts([0, 1, 3], b"a" + NOT_UTF8)
         ),
-        "rows 0 to 3 (from 0): the memory of `s` is not what it says: of its dictionary, value 1 is"
+        "rows 0 to 3 (from 0): the memory of `s` differs from its description: of its"
+        " dictionary, value 1 is"
         " not UTF-8",
     ),
     "a view beyond its buffer": (
         view(14, 0, 900),
-        "rows 0 to 3 (from 0): the memory of `s` is not what it says",
+        "rows 0 to 3 (from 0): the memory of `s` differs from its description",
     ),
     "a view of no buffer": (
         view(14, 7, 0),
-        "rows 0 to 3 (from 0): the memory of `s` is not what it says",
+        "rows 0 to 3 (from 0): the memory of `s` differs from its description",
     ),
     "a NULL that is a view beyond its buffer": (
         view(14, 0, 900, bits(1, 1, 1, 0)),
-        "rows 0 to 3 (from 0): the memory of `s` is not what it says: a NULL in it is a view of",
+        "rows 0 to 3 (from 0): the memory of `s` differs from its description: a NULL in it is a"
+        " view of",
     ),
     "a NULL that is a view of no buffer": (
         view(14, 7, 0, bits(1, 1, 1, 0)),
-        "rows 0 to 3 (from 0): the memory of `s` is not what it says: a NULL in it is a view of",
+        "rows 0 to 3 (from 0): the memory of `s` differs from its description: a NULL in it is a"
+        " view of",
     ),
     "a NULL that is a view of more than there is": (
         view(2**31 - 1, 0, 0, bits(1, 1, 1, 0)),
-        "rows 0 to 3 (from 0): the memory of `s` is not what it says: a NULL in it is a view of",
+        "rows 0 to 3 (from 0): the memory of `s` differs from its description: a NULL in it is a"
+        " view of",
     ),
     "run ends out of order": (
         runs([3, 2, 4]),
-        "rows 0 to 3 (from 0): the memory of `s` is not what it says",
+        "rows 0 to 3 (from 0): the memory of `s` differs from its description",
     ),
     "NULLs miscounted": (
         pa.Array.from_buffers(
             pa.string(), 4, [bits(1, 0, 1, 1), *texts([0, 1, 1, 2, 3]).buffers()[1:]], 3
         ),
-        "rows 0 to 3 (from 0): the memory of `s` is not what it says",
+        "rows 0 to 3 (from 0): the memory of `s` differs from its description",
     ),
     "NULLs among indexes miscounted": (
         pa.DictionaryArray.from_buffers(
@@ -138,7 +142,7 @@ HOSTILE = {
             pa.array(["x", "y"]),
             3,
         ),
-        "rows 0 to 3 (from 0): the memory of `s` is not what it says",
+        "rows 0 to 3 (from 0): the memory of `s` differs from its description",
     ),
 }
 
@@ -213,7 +217,7 @@ def pushed(first: int, types: Any, ids: Any = (1, 1, 2, 2), **others: Any) -> pa
 
 
 def test_a_fused_push_is_proved() -> None:
-    """A kernel reads its memory, and goes on afterwards as if nothing had been pushed."""
+    """A kernel reads its memory, and continues afterwards as if nothing had been pushed."""
     good = pushed(0, [0, 1, 0, 1])
     matcher = sase.compile(FUSED, good.schema).open()
     assert len(matcher.push(good)) == len(matcher.push(pushed(10, [0, 1, 0, 1]))) == 2
@@ -225,7 +229,7 @@ def test_a_fused_push_is_proved() -> None:
     miscounted = [bits(1, 1, 0, 1), buffer([0, 1, 99, 1], "i1")]
     kind = pa.dictionary(pa.int8(), pa.string())
     bad = pa.DictionaryArray.from_buffers(kind, 4, miscounted, TYPES, 3)
-    with pytest.raises(DataError, match="the memory of `type` is not what it says"):
+    with pytest.raises(DataError, match="the memory of `type` differs from its description"):
         matcher.push(pushed(20, bad))
     found = matcher.push(pushed(20, [0, 1, 0, 1]))
     assert found.rows.to_pylist() == [{"a": 8, "b": 9}, {"a": 10, "b": 11}]
@@ -234,7 +238,7 @@ def test_a_fused_push_is_proved() -> None:
 
 
 def test_small_pushes_are_kept_apart_from_unsound_ones() -> None:
-    """What is not read is copied for nobody; who shows it hears what is wrong."""
+    """A column that is not read is copied for nobody; a reader that shows it gets the error."""
     bad, said = HOSTILE["offsets past the end"]
     good = pa.array(["p", "q", "r", "s"])
     matcher = sase.compile(FUSED, pushed(0, [0, 1, 0, 1], x=good).schema).open()
@@ -284,14 +288,16 @@ def test_lengths_beyond_the_memory() -> None:
     for more in (COUNT + 1, 8 * COUNT, 2**40):
         batch = streamed(pa.table(LONG), {COUNT: more})
         for each in (batch, pa.Table.from_batches([batch])):
-            with pytest.raises(DataError, match=r"the memory of `\w+` is not what it says"):
+            with pytest.raises(
+                DataError, match=r"the memory of `\w+` differs from its description"
+            ):
                 sase.match(RETURNED, each)
 
 
 def test_bitmaps_that_are_too_short() -> None:
     batch = streamed(pa.table(LONG), {(COUNT + 7) // 8: 3})
     with pytest.raises(
-        DataError, match=r"the memory of `s` is not what it says: Buffer #0 too small"
+        DataError, match=r"the memory of `s` differs from its description: Buffer #0 too small"
     ):
         sase.match(RETURNED, batch)
 
@@ -330,7 +336,7 @@ def with_long_memory(array: pa.Array, at: int, change: bytes, number: int) -> pa
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
 def test_many_texts(kind: pa.DataType) -> None:
-    """What is looked at as a whole is refused for what each text by itself would be."""
+    """A column that is looked at as a whole is refused for the fault of each text by itself."""
     sound = SOUND.cast(kind)
     width = 8 if kind == pa.large_string() else 4
     umlauts = pa.array(["ü", None, "x" * 1000] * 200, kind)
@@ -338,7 +344,9 @@ def test_many_texts(kind: pa.DataType) -> None:
         Gate().prove("s", [good], len(good))
     for end in (1, 2**30, -1):
         bad = with_long_memory(sound, 500 * width, end.to_bytes(width, "little", signed=True), 1)
-        with pytest.raises(DataError, match="the memory of `s` is not what it says: Offset"):
+        with pytest.raises(
+            DataError, match="the memory of `s` differs from its description: Offset"
+        ):
             Gate().prove("s", [bad], len(bad))
     with pytest.raises(DataError, match=r"row \d+ \(from 0\): `s` is not UTF-8"):
         bad = with_long_memory(sound, 600, NOT_UTF8, 2)

@@ -99,7 +99,7 @@ def test_a_row_with_a_longer_interval_than_is_said_is_bad(
     ("longest", "message"),
     [
         (-1, "no interval is shorter than nothing"),
-        ("2 seconds", "what time counts is not known"),
+        ("2 seconds", "the unit of time is not known"),
         ("soon", "no amount of time"),
     ],
 )
@@ -117,7 +117,7 @@ def test_a_length_is_of_intervals_and_said_once() -> None:
         replace(precise, longest=3)
     said = replace(describe(table([1], [2]), time=("lo", "hi")), longest=3)
     assert with_longest(said, 3) == with_longest(said, None) == said
-    with pytest.raises(PlanError, match="not what the Schema says, which is longest=3"):
+    with pytest.raises(PlanError, match="differs from the Schema, which has longest=3"):
         with_longest(said, 4)
 
 

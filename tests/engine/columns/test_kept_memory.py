@@ -22,7 +22,7 @@ def address(array: np.ndarray) -> int:
 
 @pytest.fixture
 def nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of what others used, neither now nor when their garbage is found."""
+    """Memory of other users is not taken, neither now nor when their garbage is found."""
     gc.collect()
     monkeypatch.setattr(kept_memory, "_kept", deque())
 
@@ -49,7 +49,7 @@ def test_what_is_free_is_used_again() -> None:
 @pytest.mark.skipif(not kept_memory.MAY_KEEP, reason="memory cannot be marked as free here")
 @pytest.mark.usefixtures("nothing_is_kept")
 def test_what_grows_leaves_nothing_of_what_it_has_outgrown() -> None:
-    """What is on other pages stays, and what is as large serves again."""
+    """Memory on other pages stays, and a block of the same size serves again."""
     other = reused((NUMBERS,))
     del other
     array = reused((NUMBERS,), is_huge=True)
@@ -64,7 +64,7 @@ def test_what_grows_leaves_nothing_of_what_it_has_outgrown() -> None:
 
 
 def test_no_more_is_kept_than_is_said() -> None:
-    """Nor is what is small, or larger than all that is kept."""
+    """Nor is a block that is small, or larger than all kept memory."""
     held = [reused((KEPT // 32,)) for _ in range(6)]
     large, small = reused((KEPT // 8 + 1,)), reused((10,))
     before = kept_bytes()
@@ -75,7 +75,7 @@ def test_no_more_is_kept_than_is_said() -> None:
 
 
 def test_threads_share_nothing() -> None:
-    """Each finds in its memory what it wrote, however they take turns."""
+    """Each finds in its memory its own values, however they take turns."""
     wrong = list[int]()
 
     def work(number: int) -> None:
@@ -94,8 +94,8 @@ def test_threads_share_nothing() -> None:
 
 
 def test_results_share_pieces_and_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays of any sizes, each with what was written to it when all are there."""
-    monkeypatch.setattr(result_memory, "FEW", 100_000)
+    """Arrays of any sizes, each with the values that were written to it when all are there."""
+    monkeypatch.setattr(result_memory, "FIRST", 100_000)
     memory, rng, found = ResultMemory(), np.random.default_rng(7), list[np.ndarray]()
     for number in range(200):
         shape = tuple(int(size) for size in rng.integers(1, 3000, rng.integers(1, 3)))

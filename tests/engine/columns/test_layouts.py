@@ -84,7 +84,7 @@ def test_a_table_for_each_type(data: st.DataObject, rows: list[Any]) -> None:
 
 @given(ROWS, st.sampled_from([None, "seq"]))
 def test_rows_as_dicts(rows: list[Any], seq: str | None) -> None:
-    """What a row lacks is NULL; a column of NULLs has no type."""
+    """A missing value of a row is NULL; a column of NULLs has no type."""
     given = [{name: value for name, value in row.items() if value is not None} for row in rows]
     names = [name for name in ATTRIBUTES if any(name in row for row in given)]
     found = load(given, describe(given, seq=seq), names)

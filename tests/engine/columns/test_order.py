@@ -52,6 +52,42 @@ def test_both_ways_of_sorting(steps_back: int, times: list[int], low: int) -> No
     assert sorted_rows(ts, steps_back).tolist() == rows
 
 
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.integers(0, 3), LOWS)
+def test_nearly_sorted_rows(late: list[int], step: int, low: int) -> None:
+    """A small window: rows near their places are sorted, and others are never sorted wrongly."""
+    steps = np.arange(len(late)) * step - late
+    ts = np.minimum(steps, 6) + low if low > 0 else steps - steps.min() + low
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(order, "NEAR", 4)
+        patch.setattr(order, "ROW_BITS", 5)
+        rows = order.nearly_sorted_rows(ts, no_check)
+    is_near = max(late) <= 3 * step
+    assert rows is not None or not is_near
+    assert rows is None or rows.tolist() == np.argsort(ts, kind="stable").tolist()
+
+
+def test_rows_that_are_far_from_their_places_are_left_to_another_sort() -> None:
+    near = np.arange(3 * order.NEAR) // 2
+    for place, time in ((-1, -1), (0, 2**62)):
+        ts = near.copy()
+        ts[place] = time
+        assert order.nearly_sorted_rows(ts, no_check) is None
+    ts = near[np.argsort(near + np.random.default_rng(1).integers(0, 2000, len(near)))]
+    rows = order.nearly_sorted_rows(ts, no_check)
+    assert rows is not None
+    assert rows.tolist() == np.argsort(ts, kind="stable").tolist()
+    found, tie = stream_order(ts, None)
+    assert found is not None
+    assert tie is not None
+    assert (found == rows).all()
+
+
+def test_ranks_are_packed_where_times_cannot_be() -> None:
+    rng = np.random.default_rng(1)
+    ts = rng.integers(-(2**61), 2**61, 500)[rng.integers(0, 500, 5000)]
+    assert (sorted_rows(ts, 2000) == np.argsort(ts, kind="stable")).all()
+
+
 @pytest.mark.parametrize("size", [1, 3, 10])
 @given(KEYS.filter(bool), st.booleans(), LOWS, st.integers(0, 3))
 def test_a_sort_in_pieces(
@@ -66,7 +102,7 @@ def test_a_sort_in_pieces(
 
 @pytest.mark.parametrize("with_seq", [True, False])
 def test_no_step_of_a_sort_takes_many_rows(with_seq: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is asked before whether there is memory, and between pieces whether to go on."""
+    """Memory is checked before, and between pieces whether to continue."""
     monkeypatch.setattr(order, "SORTED", 1000)
     monkeypatch.setattr(order, "PACKED", 1000)
     sizes, asked = list[int](), list[int]()

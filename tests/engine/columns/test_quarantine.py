@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sase.binding import Schema
 from sase.binding.types import FLOAT, INTEGER, STRING
 from sase.engine.columns import Events, Inputs, Loader, describe
-from sase.engine.columns.input import opened
-from sase.engine.columns.quarantine import quarantined
+from sase.engine.columns.arrow.input import opened
+from sase.engine.columns.decode.quarantine import quarantined
 from sase.errors import DataError, SchemaError
 from tests.engine.columns.layouts import DECIMALS, STRINGS, containers, layouts
 from tests.engine.columns.loading import load
@@ -53,7 +53,7 @@ ATTRIBUTES = ["i", "d", "s"]
 
 
 def put_aside(inputs: Inputs, events: Events, first: int) -> pa.Table:
-    """The table of the bad rows of inputs whose first row has a number."""
+    """The table of the bad rows of inputs with numbered first rows."""
     return quarantined(inputs, events.refused, np.arange(first, first + inputs.num_rows))
 
 
@@ -103,7 +103,7 @@ def in_raw_units(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kept(rows: list[dict[str, Any]], good: list[int], seq: str | None) -> dict[str, Any]:
-    """What `plain` should give for the good rows."""
+    """The expected values of `plain` for the good rows."""
     found = model([in_raw_units(rows[row]) for row in good], ATTRIBUTES, seq=seq)
     return {**found, "order": [good[row] for row in found["order"]]}
 
@@ -187,7 +187,7 @@ KINDS = {INTEGER: (int,), FLOAT: (int, float), STRING: (str,)}
 
 
 def fits(value: Any, kind: Any) -> bool:
-    """Whether a value goes into a column of integers, floats or strings."""
+    """Whether a value fits a column of integers, floats or strings."""
     if value is None:
         return True
     if type(value) not in KINDS[kind] or value == "\ud800":
@@ -229,7 +229,7 @@ def test_dicts_of_known_kinds(rows: list[Any], kind: Any, data: st.DataObject) -
 
 @given(DICTS)
 def test_dicts_of_unknown_kinds(rows: list[Any]) -> None:
-    """What is described is what is loaded; good rows alone are readable, and as good."""
+    """Described rows are the loaded rows; good rows alone are readable, and as good."""
     try:
         schema = describe(rows, mends=True)
     except (SchemaError, DataError):  # no value in the time column is one
@@ -252,7 +252,7 @@ def test_dicts_of_unknown_kinds(rows: list[Any]) -> None:
     ("values", "bad"),
     [
         ([1, "a", 2], [1]),
-        (["a", 1, 2], [1, 2]),  # the first value says what the column holds
+        (["a", 1, 2], [1, 2]),  # the first value decides the type of the column
         ([None, 1, 0.5, "a", True], [3, 4]),
         ([0.5, 2**53 + 1], [1]),
         ([1, 2**70, -(2**70), 2], [1, 2]),

@@ -1,4 +1,4 @@
-"""Tables within a state: what is read is what was written, or is refused."""
+"""Tables within a state: the table that was written is read, or it is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sase.engine.columns.saved_tables import from_bytes, to_bytes
+from sase.engine.columns.arrow.saved import from_bytes, to_bytes
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SnapshotError
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.columns import gather, input, opened
+from sase.engine.columns import opened
+from sase.engine.columns.arrow import gather, input
 from sase.engine.sources import open_files
 from sase.engine.sources.formats.arrow import FEW, MANY
 
@@ -73,7 +75,7 @@ def test_what_is_wrong_is_told_by_its_row(tmp_path: Path) -> None:
 
 
 def in_chunks_of(table: pa.Table, rows: int) -> pa.Table:
-    """The same table as many batches make it, whose dictionaries are their own."""
+    """The same table as many batches make it, with dictionaries of their own."""
     return pa.Table.from_batches(
         pa.record_batch([again(array) for array in batch.columns], batch.schema)
         for batch in table.to_batches(max_chunksize=rows)
@@ -125,3 +127,26 @@ def test_an_unsound_chunk_among_many_is_named() -> None:
     types = pa.chunked_array([good] * 200 + [bad] + [good] * 200)
     with pytest.raises(sase.DataError, match=r"row 401 .*`type` is index 9 of a dictionary of 2"):
         sase.match("EVENT SEQ(A a, B b) WITHIN 3", pa.table({"ts": range(802), "type": types}))
+
+
+def numbers(offset: int) -> pa.Array:
+    kept = pa.py_buffer(bytes(64))
+    return pa.Array.from_buffers(pa.int64(), 2, [None, kept], offset=offset)
+
+
+def codes(offset: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int8()), numbers(offset), safe=False)
+
+
+@pytest.mark.parametrize("made", [numbers, codes])
+def test_what_one_call_of_arrow_overlooks_among_many_chunks(made: Any) -> None:
+    """A negative offset, also that of a dictionary."""
+    good, bad = made(1), made(-1)
+    for chunks, is_sound in (([good] * 40, True), ([good] * 20 + [bad] + [good] * 20, False)):
+        table = pa.table({"x": pa.chunked_array(chunks)})
+        (given,) = opened(table).tables
+        if is_sound:
+            assert given.proved().source.column("x").num_chunks == 1
+        else:
+            with pytest.raises(sase.DataError, match=r"rows 40 to 41 .*`x`"):
+                given.proved()

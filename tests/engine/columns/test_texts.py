@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.columns import strings
-from sase.engine.columns.chunks import Chunk
-from sase.engine.columns.strings import Dictionaries, encoded
+from sase.engine.columns.arrow.chunks import Chunk
+from sase.engine.columns.decode import strings
+from sase.engine.columns.decode.strings import Dictionaries, encoded
 
-# Around one word and two: what is compared by its ends alone, and what is not.
+# Around one word and two: texts that are compared by their ends alone, and others.
 texts = st.one_of(
     st.sampled_from(["", "\0", "a", "a\0", "E1", "E10", "12345678", "12345678\0", "é" * 4]),
     st.text("ab\0é", max_size=20),

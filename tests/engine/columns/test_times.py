@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sase.binding import Schema
 from sase.binding.types import FLOAT, INTEGER, TIMESTAMP, DataType, Kind
 from sase.engine.columns import Events, describe
-from sase.engine.columns.time_column import in_range, microseconds
+from sase.engine.columns.decode.time_column import in_range, microseconds
 from sase.errors import DataError, SchemaError
 from tests.engine.columns.loading import load
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.columns import strings, value_codes
-from sase.engine.columns.chunks import located
-from sase.engine.columns.strings import Dictionaries, string_column
+from sase.engine.columns.arrow.chunks import located
+from sase.engine.columns.decode import strings, value_codes
+from sase.engine.columns.decode.strings import Dictionaries, string_column
 from sase.engine.kernels.scan.code_table import BESIDE
 from sase.engine.kernels.scan.text_hash import PIECE
 
@@ -35,7 +35,7 @@ def coded(column: pa.ChunkedArray, threads: int) -> tuple[list[int], list[str]]:
 
 
 def by_arrow(column: pa.ChunkedArray) -> tuple[list[int], list[str]]:
-    """What Arrow makes of it."""
+    """The value that Arrow makes of it."""
     whole = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
     return whole.indices.fill_null(-1).to_pylist(), whole.dictionary.to_pylist()
 

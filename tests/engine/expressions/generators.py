@@ -112,8 +112,8 @@ def quoted(text: str) -> str:
 
 
 whole_literals = wholes.map(str)
-# A tenth is no float: beside one it is another number than beside a decimal, and what is chosen of
-# it and of floats is one.
+# A tenth is no float: beside one it is another number than beside a decimal, and a choice of it and
+# of floats is one.
 TENTHS = ["0.1", "0.10", "-0.3", "19.99", "0.100000000000000001", "9007199254740993.0"]
 real_literals = st.one_of(
     st.sampled_from([each for each in REALS if each != 0.1]), st.floats(-1e9, 1e9)

@@ -1,4 +1,4 @@
-"""What lowering writes, what it refuses, and what the run hears of int64 that was left."""
+"""The output of lowering, its refusals, and the overflow of int64 that the run reports."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def code_of(text: str, types: dict[str, int] = TYPES) -> list[list[int]]:
 
 
 def called(text: str, *, mixes: bool) -> list[Called]:
-    """What the operations call that call something."""
+    """The functions that operations call, if they call one."""
     condition = bound_condition(text, SCHEMA)
     places = {need: place for place, need in enumerate(columns_needed([condition]))}
     code = lower(condition, ProgramLayout(places, TYPES, mixes=mixes)).code

@@ -1,4 +1,4 @@
-"""Every way of evaluating a condition gives what the naive matcher gives."""
+"""Every way of evaluating a condition gives the truth of the naive matcher."""
 
 from __future__ import annotations
 

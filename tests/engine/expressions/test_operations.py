@@ -101,7 +101,7 @@ def close(number: int) -> st.SearchStrategy[int]:
     return st.sampled_from([each for each in near if LEAST <= each <= MOST])
 
 
-# Values with what they stand for.
+# Values with their meaning.
 numbers = st.one_of(
     wholes.map(lambda each: (whole(each), Fraction(each))),
     reals.filter(math.isfinite).map(lambda each: (real(each), Fraction(each))),

@@ -1,4 +1,4 @@
-"""Which conditions on a series are compared before an event is bound, and with what."""
+"""Which conditions on a series are compared before an event is bound, and with which values."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from sase.engine.expressions.comparisons import (
     DirectComparison,
     direct_comparison,
 )
-from sase.engine.expressions.fills import Fills, SeriesLayout
-from sase.engine.expressions.series import NodeWords, Term
+from sase.engine.expressions.series import Fills, NodeWords, SeriesLayout, Term
 from sase.engine.kernels.kleene.run_nodes import (
     BEGIN,
     EVENT_BEFORE,
@@ -31,7 +30,7 @@ OWN = {"x": None, "a": 1, "b": None}
 
 
 def found(condition: str, variable: str, moment: int) -> DirectComparison:
-    """What is compared for a condition at a moment of a component."""
+    """The comparison for a condition at a moment of a component."""
     query = bind_text(f"{PATTERN} {condition} WITHIN 9")
     (conjunct,) = query.conjuncts
     level = "xab".index(variable)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -18,6 +15,7 @@ from sase.engine.expressions.strings import BY_RANK, CAPACITY, RANK, Table
 from sase.engine.expressions.strings import like as form
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL
 from tests.engine.expressions.generators import texts
+from tests.faults.processes import Programs
 from tests.naive.values import like
 
 # Not in a text of the letter a alone, which a part of each begins to match everywhere.
@@ -67,15 +65,13 @@ def test_wildcards_of_few_letters_are_those_of_the_naive_matcher(text: str, patt
 
 
 @pytest.mark.parametrize("pattern", HOSTILE)
-def test_a_hostile_pattern_ends(pattern: str) -> None:
+def test_a_hostile_pattern_ends(pattern: str, forked: Programs) -> None:
     """In a process of its own, since a regular expression that backtracks cannot be stopped."""
     ask = (
         "import sys; from sase.engine.expressions.strings import like;"
         "print(like(sys.argv[1]).fullmatch('a' * 100_000) is not None)"
     )
-    command = [sys.executable, "-c", ask, pattern]
-    found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    assert found.stdout == "False\n"
+    assert forked.printed(ask, pattern) == "False\n"
 
 
 def test_like_stands_in_a_table() -> None:

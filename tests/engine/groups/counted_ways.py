@@ -1,9 +1,8 @@
 """Ways to collect the events of a compressed set of groups: each must know the same matches.
 
-Beside the one go of `sase.match` the events come in batches, unsorted, or several threads may take
-them; what collects is pushed to in any cuts, with rows that are late, and restored from snapshots;
-and tasks as Spark's share the rows.
-"""
+Beside the one run of `sase.match` the events come in batches, unsorted, or several threads may take
+them; the collector gets pushes in any cuts, with rows that are late, and restored from snapshots;
+and tasks as Spark's share the rows."""
 
 from __future__ import annotations
 
@@ -23,11 +22,11 @@ from sase.engine.pipeline.checkpoint import restored
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.sources.discovered import Discovered
 from sase.lang.parser import parse_query
-from sase.planning.collapse import collapsible
+from sase.planning.counting import CountMethod, collapsible
+from sase.planning.engine_plan import EnginePlan
 from sase.planning.optimizer import Optimized
-from sase.planning.plan import EnginePlan
 from tests import naive
-from tests.engine.matching.examples import Example
+from tests.drawing.examples import Example
 from tests.spark.by_hand import ByHand
 from tests.spark.cases import Case, Manner
 
@@ -52,7 +51,7 @@ def _flat(events: Any) -> list[int]:
 
 
 def faults(query: str, rows: list[Row], random: Random) -> Iterator[str]:
-    """What is said by some way, and not by the naive matcher."""
+    """The matches of some way that the naive matcher does not have."""
     wanted = places_of(query, rows)
     yield from _by_batches(query, rows, wanted, random)
     yield from _unsorted(query, rows, wanted, random)
@@ -121,7 +120,7 @@ def _collecting(query: str, rows: list[Row], lateness: int | None) -> EnginePlan
     """The plan that collects; none where matches are looked at one by one."""
     known = compile_query(query, Discovered.of(rows, InputOptions()), lateness=lateness)
     form = collapsible(known.basic)
-    is_one = not form.by_branch and not form.reasons
+    is_one = form.method is not CountMethod.BRANCHES and not form.reasons
     return known.plan(Optimized.of(form.plan)).engine if is_one else None
 
 
@@ -171,7 +170,7 @@ def _collected(query: str, rows: list[Row], wanted: Places, random: Random) -> I
 
 
 def _late(query: str, rows: list[Row], random: Random) -> Iterator[str]:
-    """What comes out of order, some of it too late."""
+    """Rows that come out of order, some of them too late."""
     arriving = sorted(rows, key=lambda row: row["ts"] + random.choice((0, 0, 0, 2, 3, 5)))
     plan = _collecting(query, arriving, LATENESS)
     if plan is None:
@@ -202,6 +201,7 @@ def _by_tasks(query: str, rows: list[Row], random: Random) -> Iterator[str]:
         table=table,
         setting=SimpleNamespace(layout="", clock=None),
         keywords={"seq": "sq"},
+        given_keywords={"seq": "sq"},
     )
     by_hand = ByHand(Case(cast("Example", example), Manner()), random)
     strategy, number = by_hand.count()

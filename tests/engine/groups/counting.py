@@ -1,4 +1,4 @@
-"""Look for repeated groups whose matches states count otherwise than the naive matcher.
+"""Look for repeated groups for which states count other matches than the naive matcher.
 
     python -m tests.engine.groups.counting SEED COUNT
 
@@ -38,7 +38,7 @@ class Writer:
         return self.random.randrange(100) < percent
 
     def element(self, form: str | None = None) -> str:
-        """An element, with what is asked of it alone."""
+        """An element, with the conditions on it alone."""
         name, kind = next(self.names), self.one(["A", "B", "C", "ANY(A, B)", "ANY", "ANY"])
         form = self.one(["", "", "", "+", "{1,2}", "?", "*"]) if form is None else form
         is_series = form not in ("", "?")
@@ -148,7 +148,7 @@ def draw(number: int) -> tuple[str, list[Row]]:
 
 
 def compared(query: str, rows: list[Row]) -> tuple[str | None, str]:
-    """What is wrong, if anything, and how the matches were counted."""
+    """The mistake, if any, and how the matches were counted."""
     try:
         count = sase.match(query, rows, output="count")
     except sase.SaseError as error:
@@ -187,7 +187,7 @@ def _other_totals(
 
 
 def tried(number: int) -> tuple[str | None, str]:
-    """What is wrong with the query of a number by any way, and how its matches were counted."""
+    """The mistake for the query of a number by any way, and how its matches were counted."""
     query, rows = draw(number)
     fault, how = compared(query, rows)
     if fault is None and how.startswith(("counted", "looked")):
@@ -196,7 +196,7 @@ def tried(number: int) -> tuple[str | None, str]:
 
 
 def main(first: int, count: int) -> int:
-    """Try so many; 1 if there are faults."""
+    """Try a number of queries; 1 if there are faults."""
     seen, faults = Counter[str](), 0
     for number in range(first, first + count):
         try:

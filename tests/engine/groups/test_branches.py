@@ -1,21 +1,17 @@
-"""Repeated groups in patterns of several branches: what the naive matcher finds, in its order."""
+"""Repeated groups in patterns of several branches: the matches of the naive matcher, in order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 import sase
 from sase.lang.parser import parse_query
 from tests import naive
-from tests.engine.groups import alternatives, earlier, queries
-from tests.engine.groups.comparing import compared
-from tests.engine.groups.queries import Drawn
-from tests.seeds import draw_numbers
+from tests.drawing.examples import example
 
 QUERIES = {
     "one has a group": "SEQ(X x, (A a)+ g[]) OR SEQ(X x, B b) WHERE g.len = 1 AND a.ts < 50",
@@ -87,22 +83,16 @@ def test_pushes_and_snapshots_in_between_find_the_same(name: str) -> None:
     assert repr(found) == repr(sase.match(query, given).to_pylist())
 
 
-@pytest.mark.slow
-@pytest.mark.random
-@pytest.mark.parametrize("draw", [alternatives.draw, earlier.draw])
-def test_the_engine_is_the_naive_matcher_for_drawn_branches(draw: Callable[[int], Drawn]) -> None:
-    for number in draw_numbers(settings().max_examples * 3):
-        fault = compared(number, draw)
-        assert fault is None, fault
-
-
 @pytest.mark.parametrize(
-    ("draw", "least"), [(queries.draw, 60), (alternatives.draw, 60), (earlier.draw, 160)]
+    ("form", "least"),
+    [("groups", 60), ("groups in branches", 60), ("groups that look back", 160)],
 )
-def test_conditions_mention_other_iterations_in_an_or(
-    draw: Callable[[int], Drawn], least: int
-) -> None:
-    drawn = [draw(number) for number in range(300)]
-    asked = [each.text for each in drawn if each.has_earlier_in_or]
+def test_conditions_mention_other_iterations_in_an_or(form: str, least: int) -> None:
+    asked = [
+        conditions
+        for number in range(300)
+        if " OR " in (conditions := " AND ".join(example(number, form).query.conditions))
+        and re.search(r"g\d\[(1|i-1)\]", conditions)
+    ]
     assert len(asked) >= least
     assert sum(".len" in text for text in asked) >= least // 10

@@ -144,7 +144,7 @@ def test_what_is_counted(query: str) -> None:
 
 
 def test_an_absence_between_more_than_can_be_listed() -> None:
-    """A pair has its B since the last D, and begins the list or goes on with any that ended."""
+    """A pair has its B since the last D, and begins the list or continues any that ended."""
     given = [{"type": "BCBC"[n % 4] if n % 6 else "D", "ts": n} for n in range(600)]
     query = "EVENT (SEQ(B b, !(D d), C c))+ g[] WHERE c.ts >= b.ts"
     count = sase.match(query, given, output="count")

@@ -1,4 +1,4 @@
-"""Results with repeated groups: lists of structs, rows, RETURN, and what cannot be told."""
+"""Results with repeated groups: lists of structs, rows, RETURN, and unknown values."""
 
 from __future__ import annotations
 

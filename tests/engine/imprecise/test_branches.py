@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sase
-from tests.engine.imprecise.comparing import TIME, found, table
-from tests.engine.imprecise.queries import Row
+from tests.drawing.imprecise import Row
+from tests.drawing.imprecise_ways import TIME, found, table
 
 EVENTS = [("A", 1, 1), ("B", 2, 2), ("B", 2, 3), ("C", 3, 3)]
 ROWS: list[Row] = [

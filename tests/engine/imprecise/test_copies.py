@@ -1,4 +1,4 @@
-"""Matches that two branches give, by events whose order is not known."""
+"""Matches that two branches give, by events in an unknown order."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 import sase
 from sase.engine.operators.imprecise.confidence import tidied
 
-# Intervals of A and B, so many times between them at most, and the confidence.
+# Intervals of A and B, the most times between them, and the confidence.
 TIES = [((3, 7), (5, 14), 8, "0.68"), ((2, 11), (5, 5), 8, "0.3"), ((0, 9), (0, 9), 100, "0.45")]
 COLUMNS = {"time": ("lo", "hi"), "type": "type"}
 

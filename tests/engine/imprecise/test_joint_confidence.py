@@ -1,4 +1,4 @@
-"""The confidence of what is forbidden jointly: swept over time as by enumeration of all worlds."""
+"""The confidence of jointly forbidden candidates: a sweep as by enumeration of worlds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from hypothesis import settings
 
-from sase.engine.operators.imprecise import joint_confidence
+from sase.engine.operators.imprecise import joint_sweep
 from sase.engine.operators.imprecise.candidate_confidence import (
     CandidateConfidence,
     PlacedNegative,
@@ -86,7 +86,7 @@ def test_the_sweep_is_the_enumeration_of_worlds() -> None:
 
 @pytest.mark.random
 def test_sums_over_the_times_of_the_ends_are_those_of_each_by_itself() -> None:
-    """Of long intervals, whose worlds are too many: pieces are summed by a few places."""
+    """Of long intervals, with too many worlds: pieces are summed by a few places."""
     for number in draw_numbers(EXAMPLES):
         random = Random(number)
         longest = random.choice((20, 40, 60))
@@ -143,7 +143,7 @@ def test_what_forbids_by_itself_is_as_by_polynomials(longest: int) -> None:
 
 @pytest.mark.random
 def test_candidates_are_each_a_matter_of_itself() -> None:
-    """To the bit, whatever is asked before it and how much room there is."""
+    """To the bit, whatever is computed before it and however much room there is."""
     random = Random(draw_numbers(1)[0])
     candidates = [drawn(random, random.choice((3, 30)), 1) for _ in range(1500)]
     together = JointConfidence(20).of(candidates)
@@ -151,6 +151,16 @@ def test_candidates_are_each_a_matter_of_itself() -> None:
     assert [JointConfidence(20).of([candidates[each]])[0] for each in some] == [
         together[each] for each in some
     ]
+
+
+@pytest.mark.random
+def test_what_is_kept_for_the_next_sweep_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = Random(draw_numbers(1)[0])
+    candidates = [drawn(random, random.choice((3, 30)), 1) for _ in range(2 * EXAMPLES)]
+    wanted = JointConfidence(20).of(candidates)
+    monkeypatch.setattr(joint_sweep, "MOST_KEPT", 5)
+    monkeypatch.setattr(joint_sweep, "MOST_EVENTS", 2)
+    assert JointConfidence(20).of(candidates).tolist() == wanted.tolist()
 
 
 def test_more_events_and_orders_than_a_word_has_bits() -> None:
@@ -193,7 +203,7 @@ def test_too_many_states_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [[TimeBounds(0, 0)], [TimeBounds(99, 99)]]
     others = [JointEvent(TimeBounds(1, 98))] * 8
     orders = [ForbiddingOrder(1, (one, one + 1)) for one in range(7)]
-    monkeypatch.setattr(joint_confidence, "MOST_STATES", 100)
+    monkeypatch.setattr(joint_sweep, "MOST_STATES", 100)
     with pytest.raises(BudgetError, match="more than 100 states"):
         JointConfidence(1000).of([JointCandidate(steps, others, orders)])
 
@@ -203,7 +213,7 @@ def test_an_order_that_is_certain_forbids_however_many_others_there_are() -> Non
     others = [JointEvent(TimeBounds(1, 40)), *[JointEvent(TimeBounds(30, 98))] * 30]
     orders = [ForbiddingOrder(1, (0, other)) for other in range(1, 31)]
     confidence = JointConfidence(1000)
-    with pytest.raises(BudgetError, match="more than 16 may be at one time"):
+    with pytest.raises(BudgetError, match="More than 16 of these may be at one time"):
         confidence.of([JointCandidate(steps, others, orders)])
     others.append(JointEvent(TimeBounds(41, 98)))
     orders.append(ForbiddingOrder(1, (0, 31)))

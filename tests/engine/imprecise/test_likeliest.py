@@ -82,7 +82,7 @@ def test_where_time_is_precise_no_match_is_likelier(ask: Any) -> None:
 
 
 def test_more_candidates_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """None is told before time has passed it, so that a limit on matches comes too late."""
+    """None is returned before time has passed it, so that a limit on matches comes too late."""
     monkeypatch.setattr(confidence_filter, "is_too_much", lambda size: size > 50)
     with pytest.raises(BudgetError, match="ask for a higher WITH CONFIDENCE"):
         len(sase.match(QUERY, ROWS, time=("lo", "hi"), type="type"))

@@ -1,4 +1,4 @@
-"""What sequences are checked for, made of codes and values of events by place."""
+"""The checks of sequences, made of codes and values of events by place."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lesser(pairs: list[tuple[int, int]]) -> Condition:
 def checks_of(
     codes: list[list[int]], values: list[int | None], by_level: list[list[tuple[int, int]]]
 ) -> Checks:
-    """Tests with the codes of events by place, and what is compared at each level."""
+    """Tests with the codes of events by place, and the compared values at each level."""
     levels = range(LEVELS)
     layout = ProgramLayout(
         {(level, "value"): 0 for level in levels}, positions={n: n for n in levels}

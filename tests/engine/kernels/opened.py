@@ -16,8 +16,8 @@ from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.baselines.multi_stacks import MultiStacks
 from sase.engine.operators.baselines.nfa_stack import NfaStack
 from sase.engine.resources import no_check
-from sase.planning.nodes import NegativeComponent, SequenceConstruction, SequenceScan
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
+from sase.planning.plan.nodes import NegativeComponent, SequenceConstruction, SequenceScan
 from tests.engine.kernels.streams import EARLIEST, Event, Pushed, Rows, arrivals, blocks
 from tests.engine.kernels.twins import Absent, Bounds
 
@@ -39,7 +39,7 @@ class Coding:
 
 
 def context(levels: int, options: Options) -> Any:
-    """What stacks ask of what is around them."""
+    """The conditions of stacks on the events around them."""
     return SimpleNamespace(
         dictionary=Coding(),
         levels=levels,
@@ -59,7 +59,7 @@ def bound(window: Bounds | None) -> BoundWindow | None:
 def construction(
     window: Bounds | None = None, absences: Sequence[Absent] = ()
 ) -> SequenceConstruction:
-    """The node of a plan with what is pushed into construction."""
+    """The node of a plan with the parts that are pushed into construction."""
     negations = tuple(
         NegativeComponent(
             BoundComponent(index=absent.bit, variable="", named=False, types=None, negated=True),
@@ -108,7 +108,7 @@ class Run:
         return found
 
     def through(self, events: Sequence[Event], cuts: Sequence[int], checks: Any = None) -> Rows:
-        """All sequences, in blocks; after each what the next event cannot reach is dropped."""
+        """All sequences, in blocks; after each the events out of reach are dropped."""
         found = Rows()
         for start, end in blocks(len(events), cuts):
             found += self.push(events[start:end], checks)

@@ -83,9 +83,9 @@ OTHERS = st.sampled_from([0, 0, 1, 1, 1, 1, NOTHING, UNDECLARED])
 def streams(
     draw: st.DrawFn, states: Sequence[int], others: int = 0, most: int = 14, ends: bool = False
 ) -> list[Event]:
-    """Events in two partitions, with ties; what is measured are times, positions or ranks.
+    """Events in two partitions, with ties; measures are times, positions or ranks.
 
-    Some streams stand at an end of the times that there are.
+    Some streams are at an end of the range of times.
     """
     size = draw(st.integers(1, most))
     ticks = np.cumsum(draw(st.lists(st.sampled_from([0, 1, 1, 2]), min_size=size, max_size=size)))
@@ -103,7 +103,7 @@ def streams(
 
 
 def ranked(events: Sequence[Event]) -> list[Event]:
-    """What is measured is the rank in the partition."""
+    """The measure is the rank in the partition."""
     counts: dict[int, int] = {}
     found = []
     for event in events:

@@ -27,7 +27,7 @@ TYPES = st.lists(st.integers(-1, 2), max_size=20)
 
 @given(TYPES, st.sampled_from([np.int8, np.int16]))
 def test_states_of_types(types: list[int], kind: type) -> None:
-    """Of no type too, whose state lies before all others; what lies around them is not read."""
+    """Of no type too, with a state before all others; the values around them are not read."""
     around = np.array([9, 7, 1, 2, 5, 9], np.uint8)
     states = np.full(len(types), 77, np.uint8)
     look_up_states(around[1:5], np.array(types, kind), states)

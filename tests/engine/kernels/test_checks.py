@@ -1,4 +1,4 @@
-"""What is checked of sequences, agreement and conditions: while they are built, or after."""
+"""The checks of sequences, agreement and conditions: during the walk, or after."""
 
 from __future__ import annotations
 

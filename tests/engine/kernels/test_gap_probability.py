@@ -15,7 +15,7 @@ from sase.engine.kernels.confidence.gaps import BETWEEN, OUTSIDE
 from sase.engine.operators.imprecise.confidence import GapConfidence, OrderConfidence
 
 Intervals = list[tuple[int, int]]
-Other = tuple[int, int, int, int]  # bounds, kind, and the gap that is asked
+Other = tuple[int, int, int, int]  # bounds, kind, and the gap
 
 
 def probability(intervals: Intervals, others: list[Other], confidence: GapConfidence) -> float:
@@ -24,7 +24,7 @@ def probability(intervals: Intervals, others: list[Other], confidence: GapConfid
     columns = [[each[side] for each in intervals] for side in (0, 1)]
     columns += [[each[side] for each in others] for side in (0, 1, 2)]
     columns += [[0] * len(others)]
-    return confidence.of(*(np.array(column, np.int64) for column in (*columns, ends)))
+    return confidence.of([np.array(column, np.int64) for column in (*columns, ends)])
 
 
 def by_worlds(intervals: Intervals, others: list[Other]) -> Fraction:
@@ -85,7 +85,7 @@ def test_what_is_not_between_is_outside(
 
 
 def test_many_in_one_gap() -> None:
-    """Of so many that all overlap, the first and the last are at the ends of the order."""
+    """Of a number that all overlap, the first and the last are at the ends of the order."""
     size = 10**12
     for count in (1, 5, 12):
         others = [(0, size, BETWEEN, 1)] * count

@@ -51,7 +51,7 @@ def test_codes_made_of_keys(keys: list[Key]) -> None:
 
 
 class Table:
-    """Codes by a dictionary: what `encode` and `recycle` do, by definition."""
+    """Codes by a dictionary: the results of `encode` and `recycle`, by definition."""
 
     def __init__(self) -> None:
         self.codes: dict[Key, int] = {}
@@ -127,7 +127,7 @@ def check(table: KeyTable, twin: Table) -> None:
 
 
 def test_keys_whose_slots_look_alike() -> None:
-    """As much of their hashes as stands in a slot is the same, and they are looked for at one."""
+    """The part of their hashes that is in a slot is the same, and they are looked for at one."""
     table = empty(1, 2, 4)
     words = np.unique(np.random.default_rng(1).integers(0, 2**32, 1 << 19)).astype(np.uint64)
     mixed = words * np.uint64(FACTOR) & np.uint64(HASH_BITS)
@@ -208,7 +208,7 @@ def test_codes_are_equal_where_keys_are(words: Any, rows: int, data: st.DataObje
 
 
 def test_going_over_to_the_table_keeps_the_codes() -> None:
-    """Those of before are what they were; the new ones are others."""
+    """Those of before are unchanged; the new ones are others."""
     codes = KeyDictionary()
     before = coded(codes, [(5,), (7,), (6,)], [0, 1, 2], 1)
     assert codes.size == 8

@@ -16,7 +16,8 @@ ROOT = FOLDER.parents[2]
 # Large tables, of which there is nothing to be seen that small ones do not show, and tests that run
 # others in these modes.
 LEFT_OUT = "stay_few or growing or close_together or a_thousand_events or in_other_modes"
-# What starts programs that are told how to compile kernels whatever the mode of this one is.
+# Tests that start programs with an option of how to compile kernels, whatever the mode of this one
+# is.
 APART = (
     "test_compile_ahead.py",
     "test_compiler.py",
@@ -24,7 +25,7 @@ APART = (
     "test_machine_code.py",
 )
 
-# What is not compiled is right where what is compiled, and checks its indexes, is.
+# A kernel that is not compiled is right if the compiled one, with checked indexes, is.
 ONLY_LONG = pytest.mark.skipif(not LONG, reason="make test-long runs them without compilation")
 
 

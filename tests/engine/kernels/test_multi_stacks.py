@@ -79,7 +79,7 @@ def is_led_to(events: list[Event], place: int, level: int) -> bool:
 def test_no_sequence_is_lost(
     others: int, data: Any, window: Bounds | None, cuts: list[int], stack: int, room: int
 ) -> None:
-    """What is built besides are sequences of the first attribute's stacks."""
+    """The additional sequences are those of the first attribute's stacks."""
     events = data.draw(streams([1, 2, 4, 1, 2, 4, 3, 6, 7], others=others))
     run = MultiRun(3, others, stack=stack, room=room, scanned=window, built=window)
     found = run.through(events, cuts)

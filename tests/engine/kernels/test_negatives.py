@@ -98,7 +98,7 @@ def test_the_last_with_less(steps: list[Any], begin: int, pace: int) -> None:
 
 @pytest.mark.parametrize("dropped", [0, 1, 700, 999, 1000])
 def test_a_long_list_is_searched_in_few_steps(dropped: int) -> None:
-    """Jumps lead over what a linear search would go through: 2 log2 n steps and some more."""
+    """Jumps skip the events that a linear search would visit: 2 log2 n steps and some more."""
     index, count = empty(1024, 1), 1000
     insert(arrivals([Event(n, 1, 0, n, n) for n in range(count)]), 0, index)
     drop(index, dropped)
@@ -133,7 +133,7 @@ LEVELS_OF = 3
 
 
 class Kept:
-    """What operators keep of events in the store, by place."""
+    """The values of events that operators keep in the store, by place."""
 
     def __init__(self, events: Sequence[Event], keyed: bool) -> None:
         self.arrays = np.full((3, ROOM), 77, np.int64)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.binding.folding import INT64_MAX
+from sase.binding.values.folding import INT64_MAX
 from sase.engine.operators.imprecise.confidence import OrderConfidence
 
 Intervals = list[tuple[int, int]]

@@ -34,7 +34,7 @@ CASES = {case["id"]: case for case in json.loads(PAPERS.read_text(encoding="utf-
 
 
 def events_of(case: str, types: str, key: str | None = None) -> list[Event]:
-    """The events of a paper's figure whose types have a level, partitioned on an attribute."""
+    """The events of a paper's figure that have types with a level, partitioned on an attribute."""
     return [
         Event(event["i"], 1 << types.index(event["type"]), event[key] if key else 0,
               event["ts"], event["ts"])
@@ -93,7 +93,7 @@ def test_the_kernels_alone() -> None:
 
 
 def test_transition_filtering_drops_what_nothing_leads_to() -> None:
-    """An event whose partition is empty at the level before is remembered nowhere."""
+    """An event with an empty partition at the level before is remembered nowhere."""
     run = Run(levels=2)
     run.push([Event(0, 1, 0, 0, 0), Event(1, 2, 1, 1, 1), Event(2, 2, 0, 2, 2)])
     assert run.instances(1) == [(2, 0)]
@@ -159,7 +159,7 @@ def test_positions_in_partitions(
 
 @given(streams([1, 2, 4, 7], most=40), st.integers(1, 5), st.lists(st.integers(0, 40)))
 def test_what_is_forgotten_is_not_needed(events: list[Event], length: int, cuts: list[int]) -> None:
-    """No sequence has an event from before what the stacks said to remember; they stay small."""
+    """No sequence has an event from before those that the stacks keep; they stay small."""
     window = Bounds(length)
     run, oldest, found = Run(3, stack=1, scanned=window, built=window), 0, Rows()
     for start, end in blocks(len(events), cuts):
@@ -177,7 +177,7 @@ def test_what_is_forgotten_is_not_needed(events: list[Event], length: int, cuts:
 
 @given(streams([1, 2, 4, 7], most=40), st.integers(1, 5))
 def test_stacks_use_their_places_again(events: list[Event], length: int) -> None:
-    """Event by event there is never more room than twice what a window holds."""
+    """Event by event there is never more room than twice the events of a window."""
     run, window = Run(3, stack=1, scanned=Bounds(length)), Bounds(length)
     run.through(events, range(len(events)))
     within = max(

@@ -21,7 +21,7 @@ from tests.engine.match_graph.sizes import SERIES, enclosed, events, series
 
 def test_sixty_events_are_counted_and_sampled_at_once():
     enclosed(3).sample(1)
-    series(3).count()  # what is compiled is compiled
+    series(3).count()  # compiled code stays compiled
     took = []
     for _ in range(3):
         start = process_time()
@@ -88,7 +88,7 @@ def test_samples_of_a_large_set_are_spread():
 
 
 def test_the_first_matches_come_at_once():
-    """No walk into what cannot be finished: one A among many, far before the series."""
+    """No walk into events that cannot finish: one A among many, far before the series."""
     start = process_time()
     first = list(islice(enclosed(60), 1_000))
     assert process_time() - start < 1
@@ -97,7 +97,7 @@ def test_the_first_matches_come_at_once():
 
 
 def test_many_long_series_make_no_graph():
-    """What joins its slots would take minutes: their number is that of all components."""
+    """A join of its slots would take minutes: their number is that of all components."""
     events = [{"ts": number, "type": "A"} for number in range(3)]
     parts = ", ".join(f"A{{1000}} a{number}[]" for number in range(60))
     query = f"EVENT SEQ({parts})"

@@ -1,4 +1,4 @@
-"""What a match set refuses, and the order in which it lists."""
+"""The refusals of a match set, and the order in which it lists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from sase.engine.match_graph import Binding, CandidateEvents, MatchSet
 from sase.engine.match_graph.aggregates import listed, plain
 from sase.engine.match_graph.options import GraphOptions
-from sase.engine.match_graph.sampling import estimated, wilson
+from sase.engine.match_graph.ranks import estimated, wilson
 from sase.errors import BudgetError
 from tests.engine.match_graph.automata import slots_of
 from tests.engine.match_graph.sizes import SERIES, events, series

@@ -1,4 +1,4 @@
-"""Everything a match set says is what the list of all its matches says."""
+"""Every answer of a match set equals that of the list of all its matches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def by_end(given: Input) -> list[tuple[EndCount, EndLists]]:
 
 @cache
 def aggregates(given: Input) -> list[tuple[int, str, object]]:
-    """What each function says of each component, which the list says as well."""
+    """The value of each function for each component, which the list gives as well."""
     found = []
     for level, held in enumerate(given.held):
         for function in FUNCTIONS:

@@ -59,7 +59,7 @@ def table_of(events: Sequence[Event], keys: str) -> pa.Table:
 
 
 class Part(NamedTuple):
-    """A component: a variable, its type, and on what condition it forbids, if it is negative."""
+    """A component: a variable, its type, and, if negative, the condition on which it forbids."""
 
     variable: str
     type: str

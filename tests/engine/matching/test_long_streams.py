@@ -1,4 +1,4 @@
-"""Thousands of events with windows of tens: what is forgotten must not be needed any more."""
+"""Thousands of events with windows of tens: a forgotten event must not be needed any more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import sase
 from sase.lang.parser import parse_query
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from sase.planning.recipes import read_recipe, recipe_names
 from tests import naive
 from tests.engine.matching.long_streams import (
@@ -71,7 +71,7 @@ def test_long_streams(
 
 
 def most_events(pattern: Pattern, keys: str, recipe: str, sequences: int) -> int:
-    """So many events that a plan which tries every sequence of them tries this many."""
+    """More events than a plan could try that tries every sequence of them."""
     rewrites = {call.rewrite for call in read_recipe(recipe).calls}
     length = len(pattern.names)
     is_narrow = pattern.window is not None and "push_window_into_scan" in rewrites
@@ -84,7 +84,7 @@ def most_events(pattern: Pattern, keys: str, recipe: str, sequences: int) -> int
 
 
 def pushed(matcher: Any, table: pa.Table, sizes: list[int]) -> list[Expected]:
-    """What the pushes tell, none of it before its time."""
+    """The output of the pushes, none of it before its time."""
     times, start, found = table["ts"].to_pylist(), 0, list[Expected]()
     for size in cycle([*sizes, 17]):
         more = told(matcher.push(table.slice(start, size)))

@@ -1,4 +1,4 @@
-"""Many users, so that what is known of each is fetched before it is read."""
+"""Many users, so that the state of each is fetched before it is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import sase
 from sase.engine.kernels.kleene import line_scan
 from sase.engine.kernels.scan import key_hash, stacks
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from tests.seeds import draw_numbers, tries
 
 EVENTS, USERS, SPAN = 30_000, 40_000, 6_000
@@ -23,7 +23,7 @@ PATTERNS = {
     "next": "SEQ(view a, cart b, purchase c) WHERE skip_till_next_match { [user] }",
     "series": "SEQ(view+ a[], purchase b) WHERE skip_till_next_match { [user] }",
 }
-# An odd number, by which users are told apart as wide integers.
+# An odd number, which makes users wide integers that differ.
 WIDE = 0x1E3779B97F4A7C15
 Row = tuple[int | list[int], ...]
 pytestmark = [pytest.mark.random, pytest.mark.slow]
@@ -90,7 +90,7 @@ def test_matches_are_those_of_each_user(shape: str, kind: str) -> None:
     """By blocks and stacks of any size, fused or not, by threads, and pushed in batches."""
     assert max(stacks.MANY, line_scan.MANY) < USERS
     for number in tries(draw_numbers(1)[0]):
-        # What simultaneous events are to strategies is told elsewhere.
+        # Other tests check simultaneous events under strategies.
         events = drawn(number, ties=shape in ("all", "absent"))
         found = expected(shape, *events)
         if len(found) > 200:

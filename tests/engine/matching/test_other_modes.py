@@ -9,18 +9,20 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parent
-ROOT = FOLDER.parents[2]
-FILES = ["test_engine_is_naive.py", "test_long_streams.py"]
-PLAIN = [FILES[0], "../operators/test_alone.py", "../series/test_engine_is_naive.py"]
+from tests.drawing.parts import ids
+
+ROOT = Path(__file__).parents[3]
+PLAIN = [*ids("sequences", "sequences, by runs", "series"), "tests/engine/operators/test_alone.py"]
 # All kernels are compiled anew for it, as far as these queries need them.
-CHECKED = ("NUMBA_BOUNDSCHECK", FILES)
+CHECKED = [*ids("sequences"), "tests/engine/matching/test_long_streams.py"]
 
 
 @pytest.mark.slow
 @pytest.mark.heavy
-@pytest.mark.parametrize(("variable", "files"), [("NUMBA_DISABLE_JIT", PLAIN), CHECKED])
-def test_in_other_modes(variable: str, files: list[str], pytestconfig: pytest.Config) -> None:
+@pytest.mark.parametrize(
+    ("variable", "tests"), [("NUMBA_DISABLE_JIT", PLAIN), ("NUMBA_BOUNDSCHECK", CHECKED)]
+)
+def test_in_other_modes(variable: str, tests: list[str], pytestconfig: pytest.Config) -> None:
     """The profile `quick` has few examples; where they are fresh, there are half as many."""
     seed = pytestconfig.option.seed
     drawn = ["quick"] if seed is None else ["random", f"--seed={seed}", "--examples=3"]
@@ -28,7 +30,7 @@ def test_in_other_modes(variable: str, files: list[str], pytestconfig: pytest.Co
     options = ["-q", "-x", "-p", "no:cacheprovider", f"--hypothesis-profile={profile}", *fresh]
     options += ["-p", "tests.engine.checked_indexes"] if variable == "NUMBA_DISABLE_JIT" else []
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *(str(FOLDER / name) for name in files)],
+        [sys.executable, "-m", "pytest", *options, *tests],
         env={**os.environ, variable: "1"}, cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

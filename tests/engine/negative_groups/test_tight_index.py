@@ -1,6 +1,6 @@
-"""Chains find what the search in gaps does, on streams too long for the naive matcher.
+"""Chains find the matches of the search in gaps, on streams too long for the naive matcher.
 
-They bound walks, or there is a tight index of what they find.
+They bound walks, or there is a tight index of the events that they find.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.planning.negatives import NegativeSequence, SequenceSearch
-from sase.planning.nodes import SequenceConstruction, find
-from sase.planning.traversal import within
+from sase.planning.plan.negatives import NegativeSequence, SequenceSearch
+from sase.planning.plan.nodes import SequenceConstruction, find
+from sase.planning.plan.traversal import within
 from tests.seeds import draw_numbers, share
 
-# Those whose walks are bounded, and others.
+# Those with bounded walks, and others.
 BOUNDED = [
     "SEQ(A a, !(SEQ(B b, C c)), D d) WHERE [k]",
     "SEQ(A a, !(SEQ(B b, !(X x), C c, B e)), D d) WITHIN 30",
@@ -85,7 +85,7 @@ def test_they_find_what_a_search_in_gaps_finds(pattern: str, indexed: str) -> No
 
 
 def compare_ways(plan: sase.Plan, table: pa.Table, expected: list[object]) -> None:
-    """Batches by one thread and two, and pushes between snapshots find what is expected."""
+    """Batches by one thread and two, and pushes between snapshots find the expected matches."""
     assert plan.run(table).rows.to_pylist() == expected
     assert plan.run(table, threads=2).rows.to_pylist() == expected
     matcher, pushed = plan.open(), list[object]()
@@ -103,6 +103,6 @@ def is_bounded(plan: sase.Plan) -> bool:
 
 
 def searches(plan: sase.Plan) -> set[SequenceSearch]:
-    """How the plan finds what negative groups forbid."""
+    """How the plan finds the matches that negative groups forbid."""
     found = (each for each in within(plan.operators) if isinstance(each, NegativeSequence))
     return {each.search for each in found}

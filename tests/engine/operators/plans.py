@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from sase.planning.recipes import recipe_names
 from tests.seeds import has_turn
 
@@ -77,7 +77,7 @@ def plan_of(query: str, recipe: str, options: Options | None = None) -> sase.Pla
 
 
 def alone(plan: sase.Plan) -> sase.Plan:
-    """The plan without its recipe: many recipes make the same, and what is found is known then."""
+    """The plan without its recipe: many recipes make the same, and its matches are known then."""
     return replace(plan, recipe="", steps=())
 
 

@@ -1,9 +1,11 @@
-"""The operator that docs/operators.md adds as an example works as it stands there."""
+"""The operator that docs/operators.md adds as an example works without changes."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+
+import pytest
 
 from tests.casefile import parse_cases
 from tests.repo.page_edits import apply, blocks, copied, run
@@ -33,6 +35,7 @@ print(json.dumps([found, same, counts, shown]))
 """
 
 
+@pytest.mark.heavy
 def test_the_page_adds_an_operator(tmp_path: Path) -> None:
     """Every recipe and form has it, plans with it go through JSON, and EXPLAIN shows it."""
     tree = copied(tmp_path)

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.operators.bindings.bindings import Bindings, ColumnarBindings
+from sase.engine.operators.bindings.bindings import Bindings
+from sase.engine.operators.bindings.columnar import ColumnarBindings
+from sase.engine.operators.bindings.forms import SeriesForm
 from sase.engine.snapshots.saved_state import LiveEvents, Saved
 
 Matches = list[tuple[list[int], ...]]
@@ -63,8 +65,19 @@ def test_both_say_the_same(data: st.DataObject, is_single: tuple[bool, ...]) -> 
     are_equal(one, other)
     parts = [one, by_component(more, is_single)]
     whole = by_match(matches + more, levels)
-    are_equal(Bindings.joined(parts, levels), whole)
-    are_equal(Bindings.joined([parts[0], by_match(more, levels)], levels), whole)
+    are_equal(Bindings.joined(parts), whole)
+    are_equal(Bindings.joined([parts[0], by_match(more, levels)]), whole)
     keep = np.array([data.draw(st.booleans()) for _ in matches])
     are_equal(one[:, keep], other[:, keep])
-    are_equal(Bindings.restored(Saved(one.checkpoint(), live=LiveEvents(0, 10**6)), levels), other)
+    form = SeriesForm(levels)
+    saved = Saved(form.checkpoint(one), live=LiveEvents(0, 10**6))
+    are_equal(form.restored(saved), other)
+
+
+def test_kernels_read_the_rows_of_a_matrix_of_which_some_matches_were_taken() -> None:
+    taken = np.arange(12).reshape(3, 4)[:, np.array([3, 1])]
+    assert not taken[-1].flags.c_contiguous
+    found = ColumnarBindings([*taken], [None] * 3)
+    for bound in (*found.by_levels, found.first, found.last):
+        assert bound.flags.c_contiguous
+    assert found.last.tolist() == [11, 9]

@@ -1,4 +1,4 @@
-"""The order of what joins make."""
+"""The order of the results of joins."""
 
 from __future__ import annotations
 

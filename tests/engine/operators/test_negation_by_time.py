@@ -1,4 +1,4 @@
-"""Negation whose index is in order of time alone: the naive matcher's matches, in any cuts."""
+"""Negation with an index in order of time alone: the naive matcher's matches, in any cuts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 import sase
 from sase.lang.parser import parse_query
-from sase.planning.nodes import Negation, require
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
+from sase.planning.plan.nodes import Negation, require
 from tests.engine.series.test_early_filters import rows_of
 from tests.naive import match
 from tests.seeds import draw_numbers, share

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import sase
 from sase.engine.blocks import key_dictionary
 from sase.engine.expressions import TextDictionary
-from sase.planning import dense_codes
-from sase.planning.options import Options
+from sase.planning import cost_values as dense_codes
+from sase.planning.engine_plan import Options
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import told
 
@@ -55,7 +55,7 @@ KINDS = {"integers": lambda key: key * 2**40, "near": lambda key: key, "texts": 
 
 @st.composite
 def streams(draw: st.DrawFn) -> list[tuple[str, int]]:
-    """Types and keys: a key is a new one, or one of the last few; some begin with what forbids."""
+    """Types and keys: a key is new, or one of the last few; some begin with a negative event."""
     last = draw(st.sampled_from([0, 0, 3, 6]))
     found = [("N", number) for number in range(last)]
     for _ in range(draw(st.sampled_from([3, 10, 30, 90]))):

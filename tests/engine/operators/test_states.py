@@ -1,4 +1,4 @@
-"""A stream goes on as before with operators that were opened anew and given the saved state."""
+"""A stream continues as before with operators that were opened anew and given the saved state."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import sase
 from sase.engine.operators.opening import open_operators
+from sase.engine.pipeline.checkpoint import live_events
 from sase.engine.pipeline.fused.open import drive_by_plan
-from sase.engine.pipeline.live_events import live_events
 from sase.engine.snapshots.codec import from_bytes, to_bytes
 from sase.engine.snapshots.saved_state import Saved
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from sase.planning.physical.operators import operators_of
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import BY_RECIPE, QUERIES, alone, plan_of, stream, told
@@ -29,7 +29,7 @@ RECIPES = recipe_names()
 
 @cache
 def whole(query: str, recipe: str) -> list[Any]:
-    """What comes out of one batch, with the usual options."""
+    """The output of one batch, with the usual options."""
     return in_one_batch(alone(plan_of(query, recipe)))
 
 
@@ -62,7 +62,7 @@ def replaced(matcher: Any) -> None:
 
 
 def needed_from(operator: Any) -> int:
-    """The first event that an operator may still need; what is told of it may be too early."""
+    """The first event that an operator may still need; the stated one may be too early."""
     horizon = operator.horizon()
     return len(EVENTS) if horizon is None else int(horizon)
 
@@ -105,7 +105,7 @@ def pieces(sizes: list[int]) -> Iterator[Any]:
 
 @pytest.mark.parametrize(("query", "recipe"), BY_RECIPE)
 def test_replaced_after_every_event(query: str, recipe: str) -> None:
-    """And forgotten what can be: the stacks are tiny."""
+    """And free events are forgotten: the stacks are tiny."""
     plan = plan_of(query, recipe, Options(block=2, chunk=2, stack=2))
     assert replaced_at_each(alone(plan)) == whole(query, recipe)
 

@@ -10,8 +10,8 @@ import pytest
 
 import sase
 from sase.engine.blocks import key_dictionary
-from sase.planning import dense_codes
-from sase.planning.options import Options
+from sase.planning import cost_values as dense_codes
+from sase.planning.engine_plan import Options
 from tests.engine.operators.plans import told
 from tests.seeds import draw_numbers, share
 
@@ -60,7 +60,7 @@ def test_what_is_ended_is_forgotten(recipe: str) -> None:
 @pytest.mark.parametrize("recipe", PRUNED)
 @pytest.mark.parametrize("seed", draw_numbers(share(40)))
 def test_keys_that_are_used_again(seed: int, recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was taken counts for simultaneous events, pushed later or after a restart, alone."""
+    """A taken match counts for simultaneous events, pushed later or after a restart, alone."""
     for name, value in {"ROOM": 1, "WIDEST": 2}.items():
         monkeypatch.setattr(key_dictionary, name, value)
     for name in ("FEWEST_BITS", "MOST_BITS"):

@@ -14,7 +14,7 @@ from sase.engine.operators.timer_queue import MOST_RUNS, TimerQueue
 from sase.engine.snapshots.saved_state import LiveEvents, Saved
 
 LATEST = 2**63 - 1
-# What is added, each sequence with the time at which it is due; how far time then comes; or whether
+# The additions, each sequence with the time at which it is due; how far time then comes; or whether
 # the state is saved and restored.
 STEPS = st.lists(
     st.tuples(

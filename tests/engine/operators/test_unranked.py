@@ -19,7 +19,7 @@ EVENTS = {
     [("A b, A c", [(0, 1), (0, 2)]), ("A{2} b[]", [([0, 1],), ([0, 2],)])],
 )
 def test_they_hide_no_event_that_has_one(pattern: str, rows: list[object]) -> None:
-    """A search of the window goes on behind them: the first A forbids what begins with another."""
+    """A search of the window continues behind them: the first A forbids those of another."""
     query = f"EVENT SEQ(!(ANY x), {pattern}) WHERE [id = 'x'] WITHIN 4 EVENTS PER PARTITION"
     found = sase.match(query, EVENTS).rows
     assert [tuple(row.values()) for row in found.to_pylist()] == rows

@@ -1,4 +1,4 @@
-"""How far time is said to have come: in which forms, and what each means."""
+"""The forms of a time for advance, and the meaning of each."""
 
 from __future__ import annotations
 

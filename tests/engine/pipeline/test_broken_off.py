@@ -21,7 +21,7 @@ CALLS = {
     "advance": lambda matcher: matcher.advance(10**6),
     "finish": lambda matcher: matcher.finish(),
 }
-# Queries whose pushes go through the operators, and by a fused path.
+# Queries with pushes through the operators, and by a fused path.
 QUERIES = ("a middle with a condition", "a window", "an end")
 
 
@@ -38,7 +38,7 @@ def failing(problem: BaseException) -> Callable[..., NoReturn]:
 def test_a_matcher_that_is_not_whole_is_not_used(
     name: str, query: str, problem: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A snapshot from before goes on, and so does another matcher of the plan."""
+    """A snapshot from before continues, and so does another matcher of the plan."""
     plan = plan_of(query, "optimized")
     matcher = plan.open()
     found = told(matcher.push(FIRST))
@@ -87,7 +87,7 @@ class Steps:
 
 
 def goes_on(matcher: sase.Matcher) -> list[Any] | None:
-    """What comes of the rows that the matcher has not had; None if it refuses."""
+    """The matches of the rows that the matcher has not had; None if it refuses."""
     try:
         rest = EVENTS.slice(matcher.rows)
         return [*told(matcher.push(rest)), *told(matcher.finish())]

@@ -1,4 +1,4 @@
-"""A matcher restored from a snapshot goes on exactly as the one that it was taken of."""
+"""A matcher restored from a snapshot continues exactly as the one that it was taken of."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sase
-from sase.engine.snapshots import migrations
+from sase.engine.snapshots import codec as migrations
 from sase.engine.snapshots.codec import from_bytes, to_bytes
 from sase.errors import SaseError, SnapshotError
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import BY_RECIPE, QUERIES, alone, plan_of, stream, told
 
@@ -30,8 +30,8 @@ EVENTS = stream()
 MIXED = EVENTS.take(pa.array(sorted(range(50), key=lambda row: row + (row * 7) % 5)))
 
 
-# What counts runs and events that the window has ended already: they go sooner or later, with the
-# next event or when a state is saved.
+# Counters of runs and events that the window has ended already: these are removed sooner or later,
+# with the next event or when a state is saved.
 SEEN = ("steps", "most_alive")
 HELD = (*SEEN, "alive", "expired", "candidates", "reread")
 
@@ -39,7 +39,7 @@ HELD = (*SEEN, "alive", "expired", "candidates", "reread")
 def on(
     matcher: Any, events: Any, start: int = 0, size: int = 3, left_out: Sequence[str] = SEEN
 ) -> list[Any]:
-    """What comes out of the rest of the stream, the report of its end, and the late rows."""
+    """The output of the rest of the stream, the report of its end, and the late rows."""
     found = []
     for begin in range(start, len(events), size):
         found += told(matcher.push(events.slice(begin, size)))
@@ -73,7 +73,7 @@ def test_it_goes_on_the_same(query: str, recipe: str, lateness: int) -> None:
 
 @cache
 def gone_on(plan: sase.Plan) -> list[Any]:
-    """What is told from there on, by a restored matcher, its source, and one restored of it."""
+    """The output from there on, of a restored matcher, its source, and one restored from it."""
     first = plan.open()
     for begin in range(0, 24, 3):
         first.push(MIXED.slice(begin, 3))
@@ -88,7 +88,7 @@ SOME = settings(suppress_health_check=[HealthCheck.too_slow])
 @SOME
 @given(st.data())
 def test_from_any_point(data: st.DataObject) -> None:
-    """Restarted after some pushes, the stream tells what one without a restart tells."""
+    """Restarted after some pushes, the stream returns the matches of one without a restart."""
     query = data.draw(st.sampled_from([*QUERIES]))
     options = data.draw(st.builds(Options, st.integers(1, 8), st.integers(1, 3), st.just(4)))
     plan = plan_of(query, data.draw(st.sampled_from(recipe_names())), options)
@@ -157,7 +157,7 @@ def test_in_a_new_process(recipe: str, lateness: int, tmp_path: Path) -> None:
     assert pickle.loads((tmp_path / "results").read_bytes()) == expected
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- refusals
 
 
 def saved(query: str = "a window") -> tuple[sase.Plan, bytes]:
@@ -193,7 +193,7 @@ def test_the_same_query_compiled_again_is_not_another_plan() -> None:
 
 @pytest.mark.parametrize("form", [0, 1, migrations.FORMAT - 1])
 def test_earlier_forms_that_none_was_released_with_are_refused(form: int) -> None:
-    """By their number, with what to do; what a release wrote has a migration instead."""
+    """By their number, with a remedy; a state that a release wrote has a migration instead."""
     plan, state = saved()
     earlier = to_bytes({**from_bytes(state), "format": form, "version": "0.0.9"})
     said = (
@@ -208,13 +208,12 @@ def test_earlier_forms_that_none_was_released_with_are_refused(form: int) -> Non
 def test_another_version_is_refused() -> None:
     plan, state = saved()
     other = {**from_bytes(state), "format": migrations.FORMAT + 1}
-    written = "has form 19, written by SASE .*; this version reads form 18: restore it with"
+    forms = f"form {migrations.FORMAT + 1}", f"this version reads form {migrations.FORMAT}"
+    written = f"has {forms[0]}, written by SASE .*; {forms[1]}: restore it with"
     with pytest.raises(SnapshotError, match=written):
         plan.restore(to_bytes(other))
     del other["version"]
-    with pytest.raises(
-        SnapshotError, match="this snapshot has form 19; this version reads form 18"
-    ):
+    with pytest.raises(SnapshotError, match=f"this snapshot has {forms[0]}; {forms[1]}"):
         plan.restore(to_bytes(other))
     with pytest.raises(SnapshotError, match="another version of SASE"):
         plan.restore(state.replace(b"SASE state 1", b"SASE state 9", 1))
@@ -252,7 +251,7 @@ def test_a_finished_matcher_has_none() -> None:
         matcher.snapshot()
 
 
-# ---------------------------------------------------------------- what is in it
+# ---------------------------------------------------------------- contents
 
 
 def test_a_matcher_of_all_events_there_are_has_none() -> None:
@@ -263,7 +262,7 @@ def test_a_matcher_of_all_events_there_are_has_none() -> None:
 
 
 def test_events_that_are_given_up_are_not_saved() -> None:
-    """Of a long push only what is in the window."""
+    """Of a long push only the rows in the window."""
     events = pa.table(
         {"ts": range(50_000), "type": ["A", "B"] * 25_000, "text": ["x" * 20] * 50_000}
     )
@@ -326,6 +325,46 @@ def test_what_no_event_to_come_can_need_is_not_saved() -> None:
     full = kept()
     matcher.advance(10**6)
     assert kept() < full / 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SEQ(A a, B+ b[], C c) WHERE max(b[].s) < c.s",
+        "SEQ(A a, B{2} b[]) WHERE strict_contiguity {max(b[].s) > a.s}",  # in lines
+        "SEQ(SET(A a, B+ b[]), C c) WHERE skip_till_next_match {max(b[].s) > a.s}",
+        "(SEQ(A a, B+ b[], C c))+ g[] WHERE max(b[].s) < c.s",
+    ],
+)
+def test_texts_that_only_ended_runs_had_are_not_missed(text: str) -> None:
+    """The room of a run that has ended still has the greatest text that it knew."""
+    kinds = [(3, "A"), (4, "A"), (5, "B"), (6, "B"), (30, "C"), (31, "A"), (33, "B"), (34, "C")]
+    rows = [{"ts": ts, "type": kind, "s": f"{kind}{ts}"} for ts, kind in kinds]
+    plan = sase.compile(f"EVENT {text} WITHIN 4", rows, plan="nfab")
+    kept, moved = plan.open(), plan.open()
+    for row in rows:
+        assert told(moved.push([row])) == told(kept.push([row]))
+        moved.advance(row["ts"])
+        kept.advance(row["ts"])
+        moved = plan.restore(moved.snapshot())
+    assert told(moved.finish()) == told(kept.finish())
+
+
+GROUP = "(SEQ(A a, A b) OR SEQ(A c, A d) OR B e)+ g[]"
+
+
+@pytest.mark.parametrize(
+    "text", [f"SEQ(B f, {GROUP}, !(D x))", f"SEQ(B f, {GROUP}, !(D x)) OR SEQ(B f, {GROUP}, C? k)"]
+)
+def test_few_matches_of_a_group_with_many_variables_wait(text: str) -> None:
+    """A match has fewer events than its group has variables."""
+    rows = [{"ts": ts, "type": kind} for ts, kind in [(3, "B"), (4, "B"), (5, "C"), (20, "B")]]
+    plan = sase.compile(f"EVENT {text} WITHIN 7", rows)
+    kept, moved = plan.open(), plan.open()
+    for row in rows:
+        assert told(moved.push([row])) == told(kept.push([row]))
+        moved = plan.restore(moved.snapshot())
+    assert told(moved.finish()) == told(kept.finish())
 
 
 # ---------------------------------------------------------------- signatures, and other forms

@@ -1,4 +1,4 @@
-"""The physical plan is what runs: each node is opened as its class, and the engine chooses none."""
+"""The physical plan is the plan that runs: each node is opened as its class."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ import numpy as np
 import pytest
 
 import sase
-from sase.engine.columns.input import SMALL
+from sase.engine.columns.arrow.input import SMALL
 from sase.engine.kernels.kleene import stretch_groups
 from sase.engine.kernels.scan.stacks import TAG_AT
 from sase.engine.operators.contract import HasBranches
-from sase.engine.operators.opening import OPENERS, opener
+from sase.engine.operators.opening import OPENERS, opener, parts
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import TransformationState
 from sase.engine.pipeline.fused.lines import MOST_KEYS
 from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.pipeline import Pipeline
+from sase.planning.engine_plan import EnginePlan
 from sase.planning.physical.drive import DriveRequest, Feed, Need
 from sase.planning.physical.drives import NarrowedScanDrive, choose_drive
 from sase.planning.physical.line_drives import MOST_COMPARED, MOST_LEVELS
@@ -32,8 +33,8 @@ from sase.planning.physical.operators import (
     SequenceOutput,
     operators_of,
 )
+from sase.planning.physical.runs import RUNS
 from sase.planning.physical.stack_drives import MOST_TAGGED, StackDrive
-from sase.planning.plan import EnginePlan
 from sase.planning.recipes import recipe_names
 from tests import routes
 from tests.casefile import Case
@@ -41,11 +42,10 @@ from tests.repo.source import modules
 from tests.test_cases import all_cases
 
 Names: TypeAlias = list[Any]
-# Of the cases one of so many, each by a recipe and an output of its own.
+# One in this number of cases, each by a recipe and an output of its own.
 SHARE = 3
-# What the choice of an algorithm goes by; what is left is no choice of a class.
-DECIDING = {"Evaluation", "Stacks", "SequenceSearch", "choose_runs", "choose_operators"}
-ASKED_OTHERWISE = {"sase.engine.operators.kleene.match_set_evaluation"}
+# The facts that the choice of an algorithm depends on; the rest is no choice of a class.
+DECIDING = {"Stacks", "SequenceSearch", "choose_runs", "choose_operators"}
 
 
 def chosen(plan: OperatorPlan) -> Names:
@@ -76,7 +76,8 @@ def opened(states: list[Any]) -> Names:
     return found
 
 
-def plans() -> Iterator[tuple[Case, EnginePlan]]:
+def plans() -> Iterator[tuple[Case, EnginePlan, bool]]:
+    """Plans, and whether their events come in pieces."""
     for case in all_cases():
         random = Random(case.title)  # so that a new case changes no other
         recipe = random.choice(["optimized", random.choice(recipe_names())])
@@ -88,13 +89,13 @@ def plans() -> Iterator[tuple[Case, EnginePlan]]:
             plan = sase.compile(case.query, routes.rows(case), **known)
         except sase.SaseError:
             continue  # a case of an error, or one that needs more than a table
-        yield case, plan.engine
+        yield case, plan.engine, not random.randrange(3)
 
 
 def test_what_is_chosen_is_what_is_opened() -> None:
     seen = Counter[str]()
-    for case, plan in plans():
-        pipeline = Pipeline(plan, streaming=bool(seen.total() % 2))
+    for case, plan, streaming in plans():
+        pipeline = Pipeline(plan, streaming=streaming)
         assert opened(pipeline.operators) == chosen(operators_of(plan)), case
         seen.update(type(each).__name__ for each in operators_of(plan).operators)
     assert seen.total() > 500
@@ -104,18 +105,18 @@ def test_what_is_chosen_is_what_is_opened() -> None:
 def test_what_is_driven_is_what_is_chosen() -> None:
     """No arithmetic is watched then, and a scan onto stacks keeps no event for later."""
     seen = Counter[str]()
-    for number, (case, plan) in enumerate(plans()):
-        pipeline = open_pipeline(plan, streaming=bool(number % 2))
-        request = DriveRequest(plan, in_pieces=bool(number % 2))
+    for case, plan, streaming in plans():
+        pipeline = open_pipeline(plan, streaming=streaming)
+        request = DriveRequest(plan, in_pieces=streaming)
         feeds = {Feed.LOADED: pipeline.loaded_path, Feed.PUSHED: pipeline.pushed_path}
         for feed, path in feeds.items():
             drive = choose_drive(request, feed)
-            if feed is Feed.PUSHED and not number % 2:
+            if feed is Feed.PUSHED and not streaming:
                 assert path is None  # nothing is pushed
             elif drive is None or path is None:
                 assert drive is None and path is None, case
             else:
-                assert path.meter.path == drive.name, case
+                assert path.use.path == drive.name, case
                 seen[drive.name] += 1
                 if not isinstance(drive, NarrowedScanDrive):
                     assert not pipeline.context.overflows, case
@@ -133,14 +134,19 @@ def test_bounds_are_those_of_the_kernels() -> None:
 
 @pytest.mark.parametrize("node", OPENERS, ids=lambda node: node.__name__)
 def test_every_node_has_a_class(node: type) -> None:
-    module, name = OPENERS[node].split(":")
-    made = opener(node.__new__(node))
-    assert (made.__module__, made.__name__) == (f"sase.engine.operators.{module}", name)
+    made = [opener(node.__new__(node)), *parts(node.__new__(node))]
+    named = [f"{each.__module__}:{each.__name__}" for each in made]
+    assert named == [f"sase.engine.operators.{path}" for path in OPENERS[node].split()]
+
+
+def test_few_classes_evaluate_runs() -> None:
+    """Parts that differ from node to node are composed: the number may only shrink."""
+    assert len({OPENERS[node].split()[0] for node in RUNS}) == 5
 
 
 def test_the_engine_chooses_no_class() -> None:
-    """Neither by what a plan asks for, nor by making the operator of a node elsewhere."""
-    named = {path.split(":")[1] for path in OPENERS.values()}
+    """Neither by the needs of a plan, nor by making the operator of a node elsewhere."""
+    named = {path.split(":")[1] for paths in OPENERS.values() for path in paths.split()}
     classes = {name for name in named if not name.endswith("Check")}
     for each in modules():
         if not each.name.startswith("sase.engine."):
@@ -151,8 +157,7 @@ def test_the_engine_chooses_no_class() -> None:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sase.planning")
             for alias in node.names
         }
-        if each.name not in ASKED_OTHERWISE:
-            assert not imported & DECIDING, each.name
+        assert not imported & DECIDING, each.name
         calls = (node.func for node in ast.walk(each.tree) if isinstance(node, ast.Call))
         made = {func.id for func in calls if isinstance(func, ast.Name)} & classes
         assert not made, each.name

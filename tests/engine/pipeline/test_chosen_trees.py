@@ -1,4 +1,4 @@
-"""Trees that the optimizer chose find what the naive matcher finds, in whatever way they run."""
+"""Trees that the optimizer chose find the matches of the naive matcher, in every way."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from sase.binding.input_options import InputOptions
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.sources.discovered import Discovered
 from sase.lang.parser import parse_query
-from sase.planning.nodes import SequenceConstruction, require
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
+from sase.planning.plan.nodes import SequenceConstruction, require
 from sase.planning.statistics import Statistics
 from tests import naive
 
@@ -66,7 +66,7 @@ def named(condition: str, parts: Sequence[str]) -> bool:
 
 
 def longer(statistics: Statistics, times: int) -> Statistics:
-    """The statistics of a stream that goes on like this for so many times as long."""
+    """The statistics of a stream that continues like this for a number of times as long."""
     assert statistics.first is not None
     assert statistics.span is not None
     return replace(
@@ -114,7 +114,7 @@ def test_chosen_trees_find_what_the_naive_matcher_finds(seed: int, way: Any) -> 
     random = Random(seed)
     rows, query = stream(random), pattern(random)
     table = pa.Table.from_pylist(rows)
-    with patch("sase.planning.tree_choice.LEAD", 0):
+    with patch("sase.planning.cost.tree_choice.LEAD", 0):
         plan = chosen(query, table)
     assert is_tree(plan)
     plan = replace(plan, options=Options(block=random.choice((7, 64)), chunk=3, stack=4))
@@ -186,10 +186,10 @@ def test_a_plan_that_may_be_pushed_to_has_no_tree() -> None:
 
 
 def test_match_draws_a_sample_where_a_component_is_very_rare() -> None:
-    """Of so many events it has statistics, by which a tree may be taken; else it has none."""
+    """The number of events from which it has statistics, by which a tree may be taken."""
     table = frequent_but_one(1)
     with (
-        patch("sase.planning.tree_choice.LEAD", 0),
+        patch("sase.planning.cost.tree_choice.LEAD", 0),
         patch("sase.api.execution.ENOUGH_FOR_RARE", len(table)),
     ):
         paths = [

@@ -13,8 +13,8 @@ import pytest
 import sase
 from sase.engine.pipeline.fused.lines import FusedLines
 from sase.engine.pipeline.fused.open import open_pipeline
-from sase.engine.pipeline.key_partitions import search_by_key
-from sase.planning.options import Options
+from sase.engine.pipeline.threads import search_by_key
+from sase.planning.engine_plan import Options
 from tests.engine.pipeline.unfused import unfused
 from tests.seeds import draw_numbers, share
 
@@ -96,14 +96,14 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 
 def found(plan: sase.Plan, events: pa.Table, **how: Any) -> tuple[list[Any], Any]:
-    """The rows of a run in their order, what they are shown as, and what was counted."""
+    """The rows of a run in their order, their shown form, and the counters."""
     matches = plan.run(events, **how)
     counted = {name: {**counters} for name, counters in matches.report.counters}
     return matches.rows.to_pylist(), matches.to_arrow().to_pylist(), counted
 
 
 def in_two_threads(plan: sase.Plan, events: pa.Table) -> tuple[list[Any], Any]:
-    """The rows of a run, and what they are shown as; by key where there is no window to cut by."""
+    """The rows of a run, and their shown form; by key if there is no window to cut by."""
     split = plan.engine.split
     if split.before is not None or not split.by_key:
         return found(plan, events, threads=2)[:2]
@@ -137,7 +137,7 @@ def test_it_finds_and_counts_what_blocks_do(seed: int, taken: list[tuple[int, in
     assert taken == []
     rows, shown, counted = found(plan, events, threads=1)
     assert (rows, shown) == expected[:2]
-    # Of lines that share what they take less is counted.
+    # Lines that share their events count fewer.
     every = expected[2]
     assert counted == {
         name: {key: every[name][key] for key in each} for name, each in counted.items()
@@ -221,7 +221,7 @@ def test_lines_of_keys_that_never_come_again(threads: int, taken: list[tuple[int
 def test_the_bar_where_numbers_end(
     types: str, values: list[int], order: str, matches: int, taken: list[tuple[int, int]]
 ) -> None:
-    """It is reached by what may change lines of any value; C goes on with them, and begins none."""
+    """Events that may change lines of any value reach it; C continues them, and begins none."""
     names, kinds = [*types], [*types.replace("C", "A")]
     events = pa.table({"ts": range(4), "type": kinds, "id": [7] * 4, "v": values, "name": names})
     condition = f"[id] AND a[1].name = 'A' AND a[i].v {order} a[i-1].v"

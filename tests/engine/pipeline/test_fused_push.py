@@ -13,7 +13,7 @@ import pytest
 
 import sase
 from sase.engine.pipeline.fused.push import FusedPush
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from tests.seeds import draw_numbers, share, tries
 
 TYPES = ["A", "B", "C", "D"]
@@ -80,7 +80,7 @@ def untied(warnings: tuple[str, ...]) -> list[str]:
 
 
 def pushed(plan: Any, rows: list[Row], random: Random) -> Iterator[tuple[Any, ...]]:
-    """What is found in pushes of any size and form, through snapshots and with time advanced."""
+    """The matches of pushes of any size and form, through snapshots and with time advanced."""
     matcher, start = plan.open(), 0
     entries = pa.array(random.sample(["unused", *TYPES], 5))
     while start < len(rows):
@@ -141,7 +141,7 @@ def test_what_asks_more_does_not(more: str, went: list[bool]) -> None:
 
 
 def test_a_dictionary_with_null_in_it(went: list[bool]) -> None:
-    """An index of it is a NULL like any other, whichever way a batch goes."""
+    """An index of it is a NULL like any other, whichever way a batch takes."""
     entries = pa.array(["A", "B", None])
     batches = [
         pa.record_batch(

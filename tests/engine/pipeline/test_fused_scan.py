@@ -18,7 +18,7 @@ from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.pipeline.analyze import analyzed
 from sase.engine.pipeline.fused import scan
 from sase.engine.pipeline.fused.scan import FusedScan
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from tests.engine.pipeline.unfused import unfused
 from tests.seeds import draw_numbers, share, tries
 
@@ -60,6 +60,9 @@ def stream(random: Random, count: int, ties: float, apart: int = 1) -> pa.Table:
     return pa.table(columns)
 
 
+PAIRS = "EVENT SEQ(A a, B b) WHERE [id, other] WITHIN 100000"
+
+
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Of the events of each piece how many there were, and how many were fused."""
@@ -75,7 +78,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 
 def found(plan: sase.Plan, events: pa.Table, **how: Any) -> tuple[list[Any], Any]:
-    """The rows of a run, and what was counted, but for what depends on how many come at a time."""
+    """The rows of a run, and the counters, but for those that depend on the batches."""
     matches = plan.run(events, **how)
     counted = [
         (operator, {key: value for key, value in each.items() if not key.startswith("most_")})
@@ -106,8 +109,8 @@ def compared(text: str, random: Random, taken: Taken, monkeypatch: pytest.Monkey
         stack=random.choice([1, 4, 64]), analyze=random.random() < 0.5,
     )  # fmt: skip
     plan = replace(sase.compile(text, events), options=sizes)
-    # What is dropped early is not counted as forbidden: it is dropped no earlier than by blocks,
-    # but where steps are shorter than these, as stacks are.
+    # An instance that is dropped early is not counted as forbidden: it is dropped no earlier than
+    # by blocks, but where steps are shorter than these, as stacks are.
     is_shorter = 2 * sizes.stack < sizes.block
     most = 1000 if sizes.block > 5 else random.choice([sizes.block, 50, 1000])
     monkeypatch.setattr(scan, "MOST", most)
@@ -154,7 +157,7 @@ def test_streams_of_both(text: str, seed: int, taken: list[tuple[int, int]]) -> 
 
 
 def whether_whole(text: str, random: Random, taken: Taken) -> set[bool]:
-    """Whether pieces of a stream with NULLs were fused whole: what is found is the same."""
+    """Whether pieces of a stream with NULLs were fused whole: the matches are the same."""
     taken.clear()
     events = stream(random, 300, 0.1)
     absent = pa.array([random.random() < 0.01 for _ in range(300)])
@@ -178,7 +181,7 @@ def whether_whole(text: str, random: Random, taken: Taken) -> set[bool]:
 
 @pytest.mark.parametrize("text", QUERIES)
 def test_the_most_that_were_alive(text: str) -> None:
-    """At the end of each step, what is out of the window by its first event left out."""
+    """At the end of each step, instances out of the window by their first event are left out."""
     events = stream(Random(3), 300, 0.1)
     options = Options(block=1, stack=1, analyze=True)
     plan = replace(sase.compile(text, events), options=options)
@@ -220,7 +223,7 @@ def test_keys_from_anywhere_on(least: int, threads: int, taken: list[tuple[int, 
 
 
 def test_the_time_goes_on_where_much_is_found() -> None:
-    """Who watches a run is told of it, and the stacks are no larger than they must be."""
+    """The watcher of a run gets each step, and the stacks are no larger than they must be."""
     events = pa.table({"ts": range(5000), "type": ["A", "B"] * 2500})
     plan = sase.compile("EVENT SEQ(A a, B b) WITHIN 6", events)
     plan, told = replace(plan, options=Options(block=100, chunk=8)), list[int]()
@@ -240,7 +243,7 @@ def test_what_admits_nothing_leaves_nothing_behind() -> None:
 
 
 def test_keys_that_come_to_be_far_apart(taken: list[tuple[int, int]]) -> None:
-    """As long as codes can be made of them events are fused; the rest goes block by block."""
+    """As long as codes can be made of them events are fused; the rest are run block by block."""
     ids = np.append(np.arange(30_000) // 2, [2**40] * 2).repeat(2)
     events = pa.table({"ts": range(len(ids)), "type": ["A", "B"] * (len(ids) // 2), "id": ids})
     plan = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events)
@@ -250,8 +253,69 @@ def test_keys_that_come_to_be_far_apart(taken: list[tuple[int, int]]) -> None:
     assert count - 4 - scan.STEP < reached <= count - 4  # up to the step in which they are
 
 
+@pytest.fixture
+def coded(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The keys that get codes from a table before the search, run by run."""
+    found, uncoded = list[list[str]](), FusedScan.uncoded
+    monkeypatch.setattr(
+        FusedScan, "uncoded", lambda *given: found.append(uncoded(*given)) or found[-1]
+    )
+    return found
+
+
+def pairs(first: Any, second: Any) -> pa.Table:
+    """Events of two types with these parts of a key, which lie far apart."""
+    count = len(first)
+    columns = {"id": first * 1_000_003, "other": second * 1_000_003}
+    return pa.table({"ts": range(count), "type": ["A", "B"] * (count // 2), **columns})
+
+
+def test_pairs_that_hardly_come_again_get_no_codes(
+    monkeypatch: pytest.MonkeyPatch, coded: list[list[str]]
+) -> None:
+    """Each of their parts comes again, but a table of all pairs would be too large."""
+    monkeypatch.setattr(scan, "MANY", 60_000)
+    rng, count = np.random.default_rng(1), 3 << 16
+    first, second = rng.integers(0, 1_000, (2, count))
+    for other in (second, first):
+        events = pairs(first, other)
+        assert len(sase.compile(PAIRS, events).run(events, threads=1)) > 0
+    assert coded == [[], ["id", "other"]]
+
+
+@pytest.mark.parametrize("values, is_coded", [(600, True), (1_000, True), (2_500, False)])
+def test_codes_of_parts_that_are_too_many_together_are_not_made(
+    values: int, is_coded: bool, coded: list[list[str]], taken: list[tuple[int, int]]
+) -> None:
+    """Codes of each part would be dense, but those of pairs would have too much state."""
+    count = 3 << 16
+    numbers = np.random.default_rng(1).integers(0, values, count)
+    events = pairs(numbers, numbers[::-1])
+    plan = sase.compile(PAIRS, events)
+    expected = unfused(plan).run(events, threads=1).rows
+    assert plan.run(events, threads=1).rows == expected
+    assert len(expected) > 0
+    assert coded == [["id", "other"] if is_coded else []]
+    assert sum(reached for _, reached in taken) == (count if is_coded else 0)
+
+
+@pytest.mark.parametrize("share, is_dense", [(1.0, True), (0.02, False)])
+def test_more_codes_are_dense_where_events_are_many(
+    share: float, is_dense: bool, taken: list[tuple[int, int]]
+) -> None:
+    """State of two million keys pays for 200,000 events, but not if few of them are admitted."""
+    rng, count = np.random.default_rng(1), 200_000
+    columns = {"id": rng.integers(0, 100_000, count), "other": rng.integers(0, 10, count)}
+    is_admitted = rng.random(count) < share
+    types = np.where(is_admitted, np.array(["A", "B"])[rng.integers(0, 2, count)], "D")
+    events = pa.table({"ts": range(count), "type": types.tolist(), **columns})
+    plan = sase.compile(PAIRS, events)
+    assert plan.run(events, threads=1).rows == unfused(plan).run(events, threads=1).rows
+    assert sum(reached for _, reached in taken) == (count if is_dense else 0)
+
+
 def test_nothing_is_lost_where_something_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Places on the stacks, codes of keys, and room for what is found: each stops the kernel."""
+    """Places on the stacks, codes of keys, and room for matches: each stops the kernel."""
     lacking, sweeping = set[int](), ActiveStacks.push_columns
 
     def watched(self: ActiveStacks, *arguments: Any) -> Any:
@@ -287,7 +351,7 @@ def test_what_asks_more_is_not_swept(more: str, taken: list[tuple[int, int]]) ->
 @pytest.mark.parametrize("most", [200, 5_000, 60_000])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_keys_that_grow(most: int, threads: int, taken: list[tuple[int, int]]) -> None:
-    """Of the first ones the range is known; what is beyond is learnt when it comes, and taken."""
+    """The range of the first ones is known; a key beyond is learnt when it comes, and taken."""
     ids = np.arange(80_000) // 2 * most // 40_000
     events = pa.table({"ts": range(80_000), "type": ["A", "B"] * 40_000, "id": ids})
     plan = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events)

@@ -17,7 +17,7 @@ from sase.engine.blocks.builder import BlockBuilder
 from sase.engine.blocks.dictionary import PlanDictionary, TypeDictionary
 from sase.engine.blocks.event_buffer import EventBuffer
 from sase.engine.columns import Events, Loader, opened
-from sase.engine.columns.input import Inputs
+from sase.engine.columns.arrow.input import Inputs
 from sase.engine.pipeline import reorder_buffer
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
 from sase.engine.snapshots import codec
@@ -57,7 +57,7 @@ def told(arrived: list[Arrived]) -> list[tuple[int, int, int]]:
 def test_rows_come_in_order_whatever_the_cuts(
     drawn: Times, lateness: int | None, size: int, saved_at: int, data: st.DataObject
 ) -> None:
-    """Late is what lies before the greatest lo of all rows before, less the lateness."""
+    """A row is late if it lies before the greatest lo of all rows before, less the lateness."""
     times = [(lo, lo + length) for lo, length in drawn]
     buffer, loader = reordered(lateness)
     # With more pieces than these, small ones are made one.

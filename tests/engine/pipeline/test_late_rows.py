@@ -1,4 +1,4 @@
-"""Late rows: which they are, where they go, and what the lateness may be."""
+"""Late rows: which they are, where they are kept, and which values the lateness may have."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.columns.batch_decoder import BatchDecoder
-from sase.engine.columns.gate import Gate
+from sase.engine.columns.arrow.gate import Gate
+from sase.engine.columns.decode.batch_decoder import BatchDecoder
 from sase.engine.pipeline.reorder_buffer import MOST_PIECES
 from sase.errors import BindingError, PlanError
 from tests.seeds import draw_numbers
@@ -218,7 +218,7 @@ def test_advance_releases_what_waits() -> None:
 
 
 def test_state_stays_flat() -> None:
-    """A long stream with disorder and ever new strings: what waits and what is kept is bounded."""
+    """A long stream with disorder and ever new strings: waiting and kept rows are bounded."""
     random, count = np.random.default_rng(0), 40_000
     ts = np.arange(count) + random.integers(-30, 30, count)
     table = pa.table({"ts": ts, "type": random.choice(["A", "B"], count), "id": ts // 7})
@@ -268,7 +268,7 @@ def test_times_of_dicts_without_a_fraction() -> None:
         matcher.push(pa.table({"ts": [3], "type": ["B"]}))
 
 
-# ---------------------------------------------------------------- what it may be
+# ---------------------------------------------------------------- its values
 
 
 MOMENTS = pa.schema([("ts", pa.timestamp("ms")), ("type", pa.string())])
@@ -289,7 +289,7 @@ def test_lateness_in_raw_units(given: object, raw: int | None) -> None:
 
 @pytest.mark.parametrize("given", [7, "7"])
 def test_lateness_without_a_unit_counts_integer_times(given: object) -> None:
-    """What a number counts in moments is a matter of storage: 7 s here, 7 µs there."""
+    """The moments that a number counts depend on storage: 7 s here, 7 µs there."""
     assert sase.compile(QUERY, COUNTS, lateness=given).lateness == 7
     dates = pa.schema([("ts", pa.date32()), ("type", pa.string())])
     floats = pa.schema([("ts", pa.float64()), ("type", pa.string())])
@@ -311,8 +311,8 @@ def test_lateness_without_a_unit_counts_integer_times(given: object) -> None:
         (True, "is no amount of time"),
         ("soon", "is no amount of time"),
         ("", "is no amount of time"),
-        ("5 seconds", "say what `ts` counts"),
-        (timedelta(1), "say what `ts` counts"),
+        ("5 seconds", "give the unit of `ts`"),
+        (timedelta(1), "give the unit of `ts`"),
     ],
 )
 def test_lateness_that_cannot_be(given: object, message: str) -> None:

@@ -56,7 +56,7 @@ INTERVALS = NONE | {unit: counts(pa.duration(unit), 60 * each) for unit, each in
 
 
 def pushes(random: Random) -> list[Any]:
-    """Batches of a few rows, or dicts, whose values are of any kinds that compare."""
+    """Batches of a few rows, or dicts, with values of any kinds that compare."""
     found, begin = [], 0
     makers = random.choice((NUMBERS, NUMBERS, NUMBERS, TEXTS, TIMES, INTERVALS))
     for _ in range(random.randint(2, 6)):
@@ -70,7 +70,7 @@ def pushes(random: Random) -> list[Any]:
 
 
 def outcome(plan: Any, batches: list[Any], *, restarts: bool) -> list[Any] | str:
-    """The results, or what was said against the batches."""
+    """The results, or the message about the batches."""
     matcher, found = plan.open(), []
     try:
         for batch in batches:
@@ -83,7 +83,7 @@ def outcome(plan: Any, batches: list[Any], *, restarts: bool) -> list[Any] | str
 
 
 def fault(number: int) -> str | None:
-    """What snapshots change of the results of an example, if they do."""
+    """The changes by snapshots in the results of an example, if there are any."""
     random = Random(number)
     query, batches = random.choice(QUERIES), pushes(random)
     lateness = random.choice((None, 3))

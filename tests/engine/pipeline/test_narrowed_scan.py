@@ -1,4 +1,4 @@
-"""The narrowed scan of trees: what is near a rare event, and that nothing else is missed."""
+"""The narrowed scan of trees: it reads the events near a rare one, and misses no match."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sase
 from sase.engine.kernels.scan.neighbours import admit_places, neighbours, search_rising
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 
 ROWS = 1500
 
@@ -32,7 +32,7 @@ def stream(seed: int, rare: int, *, texts: bool = False) -> pa.Table:
 
 
 def pattern(place: int, absent: int | None) -> str:
-    """A pattern with R in a place, and an absence before or behind some component, if asked."""
+    """A pattern with R in a place, and optionally an absence before or behind some component."""
     parts = ["A a", "B b", "C c"]
     parts.insert(place, "R r")
     if absent is not None:
@@ -41,7 +41,7 @@ def pattern(place: int, absent: int | None) -> str:
 
 
 def both(query: str, events: pa.Table, **options: Any) -> tuple[list[Any], str]:
-    """The matches, which are those of the walk; and what executed the tree."""
+    """The matches, which are those of the walk; and the path that executed the tree."""
     found = sase.match(query, events, plan="tree_bushy", **options).rows.to_pylist()
     assert found == sase.match(query, events, plan="ais_windows", **options).rows.to_pylist()
     told = str(sase.explain(query, events, plan="tree_bushy", analyze=True))

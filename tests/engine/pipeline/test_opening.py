@@ -1,4 +1,4 @@
-"""What opening a plan leaves behind: what is made once serves each time, and nothing else stays."""
+"""The objects that stay after opening a plan: those made once, and no others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ QUERIES = [
 
 
 def stream(names: str) -> pa.Table:
-    """Events whose texts come up in another order."""
+    """Events with texts that come up in another order."""
     numbers = range(40)
     return pa.table({
         "ts": numbers, "type": ["AAB"[n % 3] for n in numbers], "id": [n % 2 for n in numbers],
@@ -41,8 +41,7 @@ def stream(names: str) -> pa.Table:
 
 @pytest.fixture
 def without_collection() -> Iterator[None]:
-    """No garbage is collected but by counting who holds what."""
-    gc.collect()
+    """Only counts of references free memory: the collector of garbage is off."""
     gc.disable()
     yield
     gc.enable()
@@ -67,7 +66,7 @@ def test_a_plan_that_was_run_finds_what_a_new_one_does(text: str) -> None:
 @pytest.mark.parametrize("text", QUERIES)
 def test_what_was_made_is_no_part_of_the_plan(text: str) -> None:
     plan = sase.compile(text, stream("uvw"))
-    plan.run(stream("uvw")).rows  # noqa: B018 - reading it is what is tested
+    plan.run(stream("uvw")).rows  # noqa: B018 - the test is of reading it
     assert plan.engine.cache
     copied = pickle.loads(pickle.dumps(plan))
     assert copied == plan

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sase
 from sase.errors import DataError, PlanError
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from tests.engine.columns.layouts import containers
 
 GREAT = 2**63
@@ -117,7 +117,7 @@ def test_pushed_in_pieces(rows: list[Any], query: str, data: st.DataObject) -> N
 
 
 def test_types_by_condition_and_one_type() -> None:
-    """Conditions are asked of good rows only, and the columns that they name count as named."""
+    """Conditions apply to good rows only, and the columns that they name count as named."""
     table = pa.table(
         {"ts": [1, None, 3, 4], "x": pa.array([1, 1, GREAT, 2], pa.uint64()), "y": [1, 2, 3, 4]}
     )

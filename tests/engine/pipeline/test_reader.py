@@ -41,7 +41,7 @@ def test_batches_are_read_when_their_matches_are() -> None:
     first = reader.read_next_batch()
     assert 0 < len(seen) < 10
     assert matcher.rows == 5 * len(seen)
-    # A restart in between: what was read and what is still to come are all.
+    # A restart in between: the read rows and those still to come are all.
     rest = plan.restore(matcher.snapshot()).stream(EVENTS.slice(matcher.rows))
     assert [*first.to_pylist(), *rest.read_all().to_pylist()] == plan.run(EVENTS).to_pylist()
 

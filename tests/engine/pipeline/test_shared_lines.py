@@ -1,4 +1,4 @@
-"""Lines that share what they take, against the same ones that go block by block."""
+"""Lines that share their events, against the same ones block by block."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.operators.kleene.shared_line_stacks import SharedLineStacks
+from sase.engine.operators.kleene.shared_line_store import SharedLineStore
 from sase.engine.pipeline.fused import scan
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from sase.planning.physical.drive import Need, request_of
 from sase.planning.physical.line_drives import SharedLinesDrive
 from tests.engine.pipeline import test_fused_lines as fused_lines
@@ -26,7 +26,7 @@ PATTERNS = [
 ]  # fmt: skip
 WINDOWS = ["WITHIN 9", "WITHIN 40", "WITHIN 25 INCLUSIVE", "WITHIN 30 EVENTS", "WITHIN 200"]
 COUNT = 600
-# An odd number, by which keys are told apart as wide integers.
+# An odd number, which makes keys wide integers that differ.
 WIDE = 0x1E3779B97F4A7C15
 
 
@@ -63,7 +63,7 @@ def paths(matches: sase.Matches) -> dict[str, int]:
 
 
 def found(plan: sase.Plan, events: pa.Table, threads: int = 1) -> list[Any]:
-    """The rows of a run in their order, what they are shown as, and what was counted."""
+    """The rows of a run in their order, their shown form, and the counters."""
     matches = plan.run(events, threads=threads)
     counted = dict(matches.report.counters)["RunEvaluation"]
     numbers = [counted[key] for key in ("events", "initiated", "matches")]
@@ -118,15 +118,15 @@ def test_room_for_many_lines_and_long_series() -> None:
 
 
 def test_codes_of_keys_that_never_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are given out once more, so that what is known by key stays small."""
+    """They are given out once more, so that the state by key stays small."""
     monkeypatch.setattr(scan, "MANY", 60_000)  # else all get codes by a table of all
-    over, known = SharedLineStacks.make_room_for_keys, list[int]()
+    over, known = SharedLineStore.make_room_for_keys, list[int]()
 
-    def watched(self: SharedLineStacks, keys: int) -> None:
+    def watched(self: SharedLineStore, keys: int) -> None:
         known.append(keys)
         over(self, keys)
 
-    monkeypatch.setattr(SharedLineStacks, "make_room_for_keys", watched)
+    monkeypatch.setattr(SharedLineStore, "make_room_for_keys", watched)
     count = 60_000
     keys = [number // 3 * WIDE % 2**62 for number in range(count)]
     events = pa.table({"ts": range(count), "type": [*"ABC"] * (count // 3), "id": keys})

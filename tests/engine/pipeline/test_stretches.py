@@ -13,7 +13,7 @@ import pytest
 
 import sase
 from sase.lang.parser import parse_query
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from tests import naive
 from tests.engine.pipeline.test_fused_lines import found, in_two_threads, taken
 from tests.engine.pipeline.unfused import unfused
@@ -21,7 +21,8 @@ from tests.seeds import draw_numbers, share
 
 __all__ = ["taken"]
 PARTITION, STRICT = "partition_contiguity", "strict_contiguity"
-# Runs by strict contiguity in the second slice of time, whose events have other rows than places.
+# Runs by strict contiguity in the second slice of time, with events that have other rows than
+# places.
 SLICED = 335845857000017
 # Two conditions on the same two events that exclude each other, and some that nearly do.
 APART = [("<", ">"), ("<", ">="), ("<=", ">"), (">", "<"), ("=", "!="), ("<", "="), (">=", "<")]
@@ -203,7 +204,7 @@ FALLING = [([2], [3]), ([1, 2], [3])]
         ("A+ b[], A+ c[]", "AABA", [1, 2, 3, 4], []),
         # Simultaneous ones.
         ("A+ b[], A+ c[]", "AAAA", [1, 2, 2, 3], [([2], [3])]),
-        # What has as many events as it may is over; with too few there is no match.
+        # A run that has as many events as it may is over; with too few there is no match.
         (
             "A{2} b[], A{1,2} c[]", "AAAAA", [1, 2, 3, 4, 5],
             [([0, 1], [2]), ([0, 1], [2, 3])],
@@ -258,7 +259,7 @@ def test_what_asks_more_is_not_swept(condition: str, taken: list[tuple[int, int]
 
 
 def test_undeclared_values_prove_nothing(taken: list[tuple[int, int]]) -> None:
-    """A condition on what a type does not declare is true, so both conditions may be."""
+    """A condition on an attribute that a type does not declare is true, so both may be."""
     text = (
         f"EVENT SEQ(ANY(A, B)+ b[], ANY(A, B)+ c[]) WHERE {PARTITION}"
         " { [id] AND b[i].v < b[i-1].v AND c[1].v >= b[b.len].v }"
@@ -270,14 +271,14 @@ def test_undeclared_values_prove_nothing(taken: list[tuple[int, int]]) -> None:
     rises = {"b": [0], "c": [1, 2, 3]}
     assert rises in matches.rows.to_pylist()
     assert {"b": [0], "c": [1, 2]} in matches.rows.to_pylist()
-    # Of B nothing is asked: an event of it is a further b, and the first c.
+    # No condition is on B: an event of it is a further b, and the first c.
     assert {"b": [2], "c": [3]} in matches.rows.to_pylist()
     assert {"b": [1, 2], "c": [3]} in matches.rows.to_pylist()
     assert taken == []
 
 
 def test_long_runs_of_many_keys(taken: list[tuple[int, int]]) -> None:
-    """Rooms are enlarged, and matches of one event share what they have."""
+    """Rooms are enlarged, and matches of one event share their parts."""
     count, keys = 6_000, 500
     number = np.arange(count) // keys
     events = pa.table({

@@ -1,4 +1,4 @@
-"""What threads may share: a plan, by many of them at once; a matcher, by one after another."""
+"""Threads may share a plan at once, and a matcher one after another."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import sase
+from sase.base.limits import heed, heeding
 from sase.engine.pipeline.prefetch import Pool
 from sase.errors import SaseError, TimeLimitError
-from sase.heed import heed, heeding
 from tests.engine.operators.plans import BY_RECIPE, plan_of, stream, told
 
 EVENTS = stream()
@@ -27,7 +27,7 @@ CALLS = {
 
 
 class Paused:
-    """Events whose batch is at hand only once it may be, so that a push of them is in the midst."""
+    """Events with a batch that comes only on a signal, so that a push of them is in the midst."""
 
     def __init__(self) -> None:
         self.is_asked, self.may_go = Event(), Event()
@@ -46,7 +46,7 @@ class Paused:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_matcher_is_used_by_one_call_at_a_time(name: str) -> None:
-    """What comes meanwhile is refused, and the push that works, and later ones, are undisturbed."""
+    """A push in the meantime is refused; the working push and later ones are undisturbed."""
     plan, paused = plan_of("a middle", "optimized"), Paused()
     matcher = plan.open()
     with ThreadPoolExecutor(1) as other:

@@ -1,4 +1,4 @@
-"""What a matcher waits for: up to that time nothing comes out, and then something goes on."""
+"""The time that a matcher waits for: up to it nothing comes out, and then something does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sase.engine.pipeline.timers import due
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from tests.engine.operators.plans import QUERIES, plan_of, stream, told
 
 EVENTS = stream()
@@ -45,7 +45,7 @@ def test_time_changes_nothing_until_it_comes_to_what_is_due(
 
 @pytest.mark.parametrize(
     ("query", "known"),
-    # With windows of 9 and of 8: what began at 5 has passed, or is known to have no N.
+    # With windows of 9 and of 8: a run that began at 5 has passed, or is known to have no N.
     [("a window", 6 + 9 + 1), ("an end", 5 + 8), ("no window", None)],
 )
 def test_the_last_window_and_the_first_absence_are_due(query: str, known: int | None) -> None:

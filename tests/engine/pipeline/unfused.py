@@ -1,4 +1,4 @@
-"""Plans whose events all go through the operators, block by block."""
+"""Plans with all events through the operators, block by block."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ SEEN = r"x\ny\t\x1b[31mred\u202e\u2028 <b>é" + "\u200d\xa0\\n"
 
 
 def test_tables_show_what_cannot_be_seen_as_escapes() -> None:
-    """Else values would break lines, and say to a terminal what to do."""
+    """Else values would break lines, and command a terminal."""
     event = {"ts": 1, "type": "A", "id": HOSTILE, "l": [HOSTILE], "a\rb": 1}
     for query in ("EVENT A `x\x1b`", "EVENT A x RETURN x.id AS `i\x1b`", "EVENT A+ x[]"):
         matches = sase.match(query, [event])

@@ -1,4 +1,4 @@
-"""What a stream keeps of its input: few pieces, however small the pushes, and the same results."""
+"""The kept input of a stream: few pieces, however small the pushes, and the same results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import settings
 
 import sase
 from sase.engine.results import row_history
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from tests.seeds import draw_numbers
 
 QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 600"
@@ -35,7 +35,7 @@ def rows(count: int) -> list[dict[str, Any]]:
 
 
 def results(plan: Any, parts: list[Any]) -> tuple[list[dict[str, Any]], int]:
-    """What is found push by push, and the most pieces that there ever were."""
+    """The matches push by push, and the most pieces that there ever were."""
     matcher, found, most = plan.open(), list[dict[str, Any]](), 0
     for part in parts:
         found += matcher.push(part).to_pylist()
@@ -172,7 +172,7 @@ def test_results_are_shown_by_the_pieces_that_have_their_events() -> None:
 
 
 def test_pieces_whose_columns_differ_are_shown_together() -> None:
-    """Of the types of all of them is what results have, whichever have the events."""
+    """The types of all of them decide those of results, whichever have the events."""
     events = [row | {"x": float(ts) if ts > 80 else ts} for ts, row in enumerate(rows(120))]
     plan = sase.compile(QUERY, events[:1])
     matcher = plan.open()
@@ -185,7 +185,7 @@ def test_pieces_whose_columns_differ_are_shown_together() -> None:
 
 @pytest.mark.parametrize("is_cut", [False, True], ids=["rows", "batches"])
 def test_a_snapshot_has_few_pieces(*, is_cut: bool) -> None:
-    """And goes on with the same rows, whatever their numbers are."""
+    """And continues with the same rows, whatever their numbers are."""
     events = rows(700)
     parts: list[Any] = batches(events, 40) if is_cut else [[row] for row in events]
     plan = sase.compile(QUERY, batches(events, 700)[0].schema if is_cut else events)

@@ -15,7 +15,7 @@ import pytest
 
 import sase
 from sase.cli.output_files import write_file
-from sase.cli.signals import Ending
+from sase.cli.standard_input import Ending
 from sase.engine.results.matches import Matches
 from sase.engine.results.sinks import text_writer
 from sase.errors import SchemaError
@@ -53,7 +53,7 @@ def test_csv_has_series_as_json_and_nothing_of_what_is_missing(matches: Matches)
 
 
 def test_names_that_clash_when_parts_of_attributes_become_columns() -> None:
-    """No schema says what an attribute is made of: its columns do, before anything is written."""
+    """No schema gives the parts of an attribute: its columns do, before anything is written."""
     events = [{"ts": 1, "type": "A", "p": {"v": 1}, "p_v": 2}]
     schema, _ = sase.match("EVENT A x", events).to_batches()
     with pytest.raises(SchemaError, match="`x.p.v` and `x.p_v` .* `x_p_v`.*RETURN … AS name"):

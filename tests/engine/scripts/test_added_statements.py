@@ -1,4 +1,4 @@
-"""A statement that is added joins a matching that runs where that finds what is its own."""
+"""A statement that is added joins a running matching if that finds its own matches."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 import sase
 from sase.engine.snapshots.codec import from_bytes, to_bytes
 from sase.errors import SnapshotError
-from tests.engine.scripts.examples import ScriptExample, drawn
+from tests.drawing.script_examples import ScriptExample, drawn
+from tests.drawing.script_ways import RECIPES, ScriptWay, check
 from tests.engine.scripts.test_joint_matching import PATTERN, joint_of, opened, rows, varied
-from tests.engine.scripts.ways import RECIPES, ScriptWay, check
 from tests.seeds import draw_numbers, share
 
 
@@ -100,7 +100,7 @@ def test_rows_and_warnings_are_those_since_then() -> None:
     assert "share their time" in first["query_1"].report.warnings[0]
     matcher.add(f"{PATTERN} WITHIN 20; EVENT SEQ(A a, C b) WHERE [k] AND a.n > 0 WITHIN 9")
     later = matcher.push(None, given.slice(2_000, 500))
-    assert not later["query_1"].report.warnings  # which it has told
+    assert not later["query_1"].report.warnings  # which it has returned
     assert later["query_2"].report.warnings == first["query_1"].report.warnings
     assert [later[name].report.rows for name in ("query_1", "query_2")] == [2_500, 500]
     assert not matcher.push(None, given.slice(2_500, 500))["query_2"].report.warnings

@@ -13,7 +13,8 @@ import sase
 from sase.binding.types import Kind
 from sase.engine.columns import Events
 from sase.engine.pipeline.pipeline import Pipeline
-from sase.engine.scripts import admission, intervals
+from sase.engine.scripts import admission
+from sase.engine.scripts import admission as intervals
 from sase.engine.scripts.admission import AdmissionIndex
 from sase.engine.scripts.asking import Asked, Asking, ValueRange
 
@@ -87,7 +88,7 @@ def test_who_takes_most_of_a_range_is_given_all_from_then_on(
     index, events = index_of("EVENT A a WHERE a.n > 1", "EVENT A a WHERE a.n > 70000")
     for _ in range(2):
         assert [part is None for part in index.parts(events)] == [True, False]
-    monkeypatch.setattr(admission, "FEW_ARE", 0)  # now all four A would be told apart
+    monkeypatch.setattr(admission, "FEW_ARE", 0)  # now all four A would differ
     (of_type, of_range) = index.parts(events)
     assert of_type is not None and of_type.places.tolist() == [0, 2, 4, 7]
     assert not of_type.is_decided

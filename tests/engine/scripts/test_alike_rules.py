@@ -1,4 +1,4 @@
-"""Books of rules that are alike: together, added and removed, each finds what it does alone."""
+"""Books of rules that are alike: together, added and removed, each finds its matches alone."""
 
 from __future__ import annotations
 

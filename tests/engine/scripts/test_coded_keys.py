@@ -12,7 +12,7 @@ import pytest
 
 import sase
 from sase.engine.blocks import key_dictionary
-from sase.engine.expressions import text_dictionary
+from sase.engine.expressions import strings as text_dictionary
 from sase.planning.physical.drive import Need
 from tests.engine.scripts.test_key_texts import told
 

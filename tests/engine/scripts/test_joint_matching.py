@@ -12,9 +12,9 @@ import sase
 from sase.engine.scripts.matching_forms import JointStatements
 from sase.engine.snapshots.codec import from_bytes, to_bytes
 from sase.errors import SnapshotError
-from tests.engine.scripts.examples import ScriptExample, ScriptInput, drawn
-from tests.engine.scripts.queries import Statement
-from tests.engine.scripts.ways import KINDS, RECIPES, ScriptWay, check
+from tests.drawing.script_examples import ScriptExample, ScriptInput, drawn
+from tests.drawing.script_statements import Statement
+from tests.drawing.script_ways import KINDS, RECIPES, ScriptWay, check
 from tests.seeds import draw_numbers, share
 
 PATTERNS = [
@@ -29,7 +29,7 @@ RETURNED = ["a.id AS i", "b.n AS m", "a.s AS s", "'v' AS v", "2 AS w", "b.n * 2 
 
 
 def variants(random: Random, inputs: Sequence[ScriptInput]) -> list[str]:
-    """Queries that differ in their windows, and some in what they return, or in a LIMIT."""
+    """Queries that differ in their windows, and some in RETURN, or in a LIMIT."""
     given = random.choice(inputs)
     types = sorted({str(row["type"]) for row in given.rows if "type" in row}) or ["A"]
     types = [*given.types] if given.types else types
@@ -66,7 +66,7 @@ def variants(random: Random, inputs: Sequence[ScriptInput]) -> list[str]:
 
 
 def varied(random: Random, inputs: tuple[ScriptInput, ...]) -> ScriptExample:
-    """Up to six statements of which some are alike, and some read what such ones find."""
+    """Up to six statements of which some are alike, and some read the matches of such ones."""
     texts, statements = list[str](), list[Statement]()
     while len(texts) < random.choice([2, 3, 6]):
         texts += variants(random, inputs)
@@ -93,7 +93,7 @@ def test_every_way_of_running_finds_what_the_naive_way_does(number: int) -> None
     check(case, number)
 
 
-# ---------------------------------------------------------------- what is matched together
+# ---------------------------------------------------------------- shared matchings
 
 PATTERN = "EVENT SEQ(A a, B b) WHERE [k] AND a.n > 0"
 
@@ -198,7 +198,7 @@ def test_a_prefix_goes_on_without_who_is_removed() -> None:
     matcher.remove("query_2")
     again = matcher.script.restore(matcher.snapshot())
     (state,) = again._pipeline.joint
-    # As what is on the stacks goes on.
+    # As the events on the stacks stay.
     assert state == (("query_1", "query_3"), ("A", "B"), {}, False)
     only = opened(texts[0], texts[2])
     only.push(None, rows(0, 500))
@@ -223,7 +223,7 @@ def test_where_the_window_decides_more_each_is_matched_by_itself(pattern: str) -
     plans = {str(n): sase.compile(text, rows(0, 1).schema).engine for n, text in enumerate(queries)}
     known = JointStatements.of(plans)
     assert not known.joint
-    if " OR " not in pattern:  # whose branches have windows of their own
+    if " OR " not in pattern:  # with branches that have windows of their own
         assert list(known.apart) == ["0", "1"] and all(known.apart.values())
 
 

@@ -12,7 +12,7 @@ import pytest
 import sase
 from sase.engine.blocks import key_texts
 from sase.engine.blocks.key_texts import KeyTexts, SharedTexts
-from sase.engine.expressions import text_dictionary
+from sase.engine.expressions import strings as text_dictionary
 
 RULES = (
     "EVENT SEQ(A a, B b) WHERE [k] WITHIN 6",

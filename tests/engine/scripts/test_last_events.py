@@ -1,4 +1,4 @@
-"""Statements that differ in what the last event is asked by itself are matched together."""
+"""Statements that differ in the conditions on the last event alone are matched together."""
 
 from __future__ import annotations
 

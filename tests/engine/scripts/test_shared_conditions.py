@@ -12,13 +12,13 @@ import pytest
 
 import sase
 from sase.engine.blocks import shared_conditions
-from sase.engine.expressions import text_dictionary
+from sase.engine.expressions import strings as text_dictionary
 from sase.engine.scripts import admission, shared_reading
 from sase.engine.scripts.pipeline import ScriptPipeline
-from tests.engine.scripts.examples import ScriptExample, drawn
-from tests.engine.scripts.queries import Statement
+from tests.drawing.script_examples import ScriptExample, drawn
+from tests.drawing.script_statements import Statement
+from tests.drawing.script_ways import KINDS, RECIPES, ScriptWay, fault
 from tests.engine.scripts.test_shared_reading import pushed, shown, table
-from tests.engine.scripts.ways import KINDS, RECIPES, ScriptWay, fault
 from tests.seeds import draw_numbers, share, tries
 
 PATTERNS = [
@@ -84,7 +84,7 @@ def test_each_statement_finds_what_it_finds_alone(
         assert {name: shown(each) for name, each in together.items()} == expected
         for text, each in zip(queries, together.values(), strict=True):
             (only,) = sase.Script(text, given.schema).run(given).values()
-            assert shown(only) == shown(each)  # what was warned of is known at the end
+            assert shown(only) == shown(each)  # the warnings are known at the end
             assert {*warned(each.report)} == {*warned(only.report)}
         assert pushed(script, given, draw) == expected
         if sum(map(len, expected.values())) > 3:
@@ -92,7 +92,7 @@ def test_each_statement_finds_what_it_finds_alone(
 
 
 def doubled(example: ScriptExample) -> ScriptExample:
-    """Each statement twice: all that it asks of an event is asked by two."""
+    """Each statement twice: each condition on an event has two statements."""
     again = list[Statement]()
     for each in example.statements:
         name = None if each.creates is None else each.creates.name
@@ -120,7 +120,7 @@ def rows(count: int) -> pa.Table:
 
 
 def ran(text: str, events: pa.Table) -> dict[str, tuple[list[str], int, int]]:
-    """The conditions that are shared: who asks them, of how many events, and how many are told."""
+    """The shared conditions: their statements, and the numbers of events."""
     script = sase.Script(text, events.schema)
     matcher = ScriptPipeline(script._compiled.plan)
     matcher.push(None, events)

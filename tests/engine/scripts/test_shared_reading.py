@@ -1,4 +1,4 @@
-"""Statements that share the reading of an input find what each of them finds alone."""
+"""Statements that share the reading of an input find the matches that each of them finds alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.scripts import admission, intervals, shared_reading
+from sase.engine.scripts import admission, shared_reading
+from sase.engine.scripts import admission as intervals
 from tests.seeds import draw_numbers, share, tries
 
 TYPES = "ABCD"
@@ -84,7 +85,7 @@ def unseen(report: Any) -> list[str]:
 
 
 def pushed(script: sase.Script, events: pa.Table, draw: Random) -> dict[str, list[str]]:
-    """What a matcher finds in pushes of some sizes."""
+    """The matches of a matcher in pushes of some sizes."""
     found: dict[str, list[str]] = {name: [] for name in script.statements}
     matcher, begin = script.open(), 0
     while begin < events.num_rows:
@@ -123,7 +124,7 @@ def test_each_statement_finds_what_it_finds_alone(
         for name, each in together.items():
             assert each.to_arrow().schema == alone[int(name[6:]) - 1].to_arrow().schema
             only = alone[int(name.removeprefix("query_")) - 1].report
-            # Which events tie is told of those that a statement sees, which are fewer.
+            # The report of ties is of the events that a statement sees, which are fewer.
             assert (each.report.rows, unseen(each.report)) == (only.rows, unseen(only))
         assert pushed(script, events, draw) == expected
         if sum(map(len, expected.values())) > 3:

@@ -9,29 +9,28 @@ from random import Random
 
 import pyarrow as pa
 
-from tests.engine.matching.streams import FLOAT, INTEGER, Setting
-from tests.engine.matching.ways import Way
-from tests.engine.series.examples import SeriesExample
-from tests.engine.series.queries import SeriesQuery
-from tests.engine.series.routes import case
+from tests.drawing.examples import Example
+from tests.drawing.queries import Query
+from tests.drawing.streams import FLOAT, INTEGER, Setting
+from tests.drawing.ways import Way, case
 from tests.user_aggregates import define_all
 
-# A range of a series in one of the functions that give numbers, or over what may be numbers.
+# A range of a series in one of the functions that give numbers, or over possible numbers.
 CALL = re.compile(r"\b(?:avg|sum|stddev|min|max|count|first|last)\((\w+\[[^\]]*\])\.(\w+)\)")
 OF_NUMBERS, OF_INTEGERS = ("decay", "slope", "checked"), ("hashed", "most", "cross")
 
 
-def cases(numbers: Iterator[int]) -> Iterator[tuple[int, SeriesExample, Way]]:
-    """Examples by number in whose queries aggregates of users have taken the place of others."""
+def cases(numbers: Iterator[int]) -> Iterator[tuple[int, Example, Way]]:
+    """Examples by number; in their queries, aggregates of users replace others."""
     define_all()
     for number in numbers:
-        example, way = case(number)
+        example, way = case(number, "series")
         changed = with_defined(example, Random(number))
         if changed is not None:
             yield number, changed, way
 
 
-def with_defined(example: SeriesExample, random: Random) -> SeriesExample | None:
+def with_defined(example: Example, random: Random) -> Example | None:
     """The example with other aggregates; None if none takes the place of any."""
     query, setting = example.query, example.setting
 
@@ -45,7 +44,7 @@ def with_defined(example: SeriesExample, random: Random) -> SeriesExample | None
     return replace(example, query=changed) if changed != query else None
 
 
-def defined_in(query: SeriesQuery) -> set[str]:
+def defined_in(query: Query) -> set[str]:
     """The aggregates of users that a query has."""
     return set(re.findall(rf"\b({'|'.join(OF_NUMBERS + OF_INTEGERS)})\(", query.text))
 

@@ -1,4 +1,4 @@
-"""Backtracking: the order in which runs meet events changes neither matches nor what runs meet."""
+"""Backtracking: the order in which runs meet events changes neither matches nor the met events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sase
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 
 RANDOM = Random(3)
 EVENTS = [
@@ -38,7 +38,7 @@ def test_runs_meet_the_same_events(strategy: str, condition: str) -> None:
 
 
 def test_it_goes_back_where_a_run_might_have_stayed() -> None:
-    """What a run might have taken it may ignore under skip till any match alone."""
+    """Only under skip till any match may a run ignore an event that it might have taken."""
     counted = [
         ran(f"EVENT SEQ(S a, S b, S c) WHERE {strategy} {{[k] AND a.v < 3 AND b.v < 3}} WITHIN 6",
             "backtrack", 64)[1]["backtracked"]
@@ -50,7 +50,7 @@ def test_it_goes_back_where_a_run_might_have_stayed() -> None:
 @pytest.mark.parametrize("condition", CONDITIONS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_run_that_is_put_off_reads_its_event_once_more(strategy: str, condition: str) -> None:
-    """As many runs are made as otherwise, and shown so many events more as are put off."""
+    """The number of runs is as otherwise, and runs see one event more for each that is put off."""
     query = f"EVENT SEQ(S+ a[], S b) WHERE {strategy} {{[k] {condition} AND b.v < 4}} WITHIN 9"
     for block in (1, 64):
         known, counted = ran(query, "nfab", block)
@@ -80,7 +80,7 @@ def test_the_trace_of_the_paper() -> None:
     e6. ρ3 was put off at e5: it takes e5 and e6, which it reads again.
     """
     assert trace("backtrack_reread") == (3 + 4 + 2, 2, 2 + 2)
-    # Here what takes e3 does not look at it again.
+    # Here a run that takes e3 does not look at it again.
     assert trace("backtrack") == (7, 0, 2)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import sase
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 
 EVENTS = [{"ts": 1, "type": "A"}, {"ts": 2, "type": "A"}, {"ts": 3, "type": "C"}]
 

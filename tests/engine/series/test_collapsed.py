@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 import sase
-from sase.planning.nodes import Evaluation, RunEvaluation, require
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
+from sase.planning.plan.nodes import RunEvaluation, require
 
 RANDOM = Random(3)
 EVENTS = [
@@ -34,7 +34,7 @@ def test_a_single_event_is_in_any_window() -> None:
 def test_it_lists_what_the_set_has_and_keeps_what_the_window_reaches(window: str) -> None:
     query = QUERY.format(window=window)
     plan = sase.compile(query, EVENTS, plan="collapsed")
-    assert require(plan.operators, RunEvaluation).evaluation is Evaluation.EXPANDED
+    assert require(plan.operators, RunEvaluation).algorithm == "expanded"
     found = replace(plan, options=Options(block=16, chunk=3, stack=2)).run(EVENTS, threads=1)
     rows = found.rows.to_pylist()
     compressed = sase.match(query, EVENTS, output="compressed", plan="collapsed")

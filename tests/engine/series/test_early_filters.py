@@ -13,12 +13,12 @@ import pytest
 import sase
 from sase.engine.operators.kleene.walk_back_evaluation import WalkBackEvaluationState
 from sase.lang.parser import parse_query
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from tests.naive import Match, match
 from tests.seeds import draw_numbers
 
 RECIPES = ("nfab", "postponed", "postponed_filters", "optimized")
-# Operands of a comparison: extremes, and what they are compared with.
+# Operands of a comparison: extremes, and the values that they are compared with.
 EXTREMES = (
     "max(b[].v)", "min(b[].v)", "max(b[..i].v)", "min(b[..i].v)", "max(b[..i-1].v)",
     "min(b[..i-1].v)", "max(b[].v) + 1", "-min(b[].v)", "2 * max(b[].v)", "80% * max(b[].v)",
@@ -91,7 +91,7 @@ def rows_of(found: Match, lists: set[str]) -> dict[str, Any]:
     return {n: [*rows] if n in lists else (*rows, None)[0] for n, rows in bound}
 
 
-# ---------------------------------------------------------------- what they save
+# ---------------------------------------------------------------- their savings
 
 ONE_C = "EVENT SEQ(A a, B+ b[], C c) WHERE {}"
 PAPER = "A B6 B7 B9 C{}"
@@ -141,7 +141,7 @@ def test_walks_and_what_they_look_at(
         ("b[i].v <= max(b[..i-1].v)", "A B1 B2 B3 C", 3, 5, 1, 6),
         ("b[i].v <= max(b[..i-1].v) AND b.len >= 2", "A B1 B2 B3 C", 0, 5, 0, 0),
         ("b[i].v >= min(b[..i-1].v)", "A B3 B2 B5 C", 5, 5, 1, 10),
-        # None may be the first one, and of what is left none follows it.
+        # None may be the first one, and none of the rest follows it.
         ("max(b[..i].v) > 5", "A B1 B2 B3 C", 0, 1, 0, 0),
         ("max(b[..i].v) > 5", "A B1 B6 B3 C", 2, 4, 1, 5),
         ("max(b[..i].v) > 5", "A B1 B B6 B C", 2, 4, 1, 5),
@@ -159,7 +159,7 @@ def test_an_event_that_no_candidate_before_it_allows_is_none(
 
 
 def test_an_event_is_kept_that_too_many_before_it_do_not_decide_on() -> None:
-    """What is asked of an event is bounded: a candidate far before it may allow it."""
+    """The condition on an event is bounded: a candidate far before it may allow it."""
     rows = stream("B9 " + "B1 " * 140 + "B5 C")
     query = (
         "EVENT SEQ(B+ b[], C c) WHERE b[i].v <= max(b[..i-1].v) AND b.len = 2 AND b[b.len].v = 5"
@@ -169,7 +169,7 @@ def test_an_event_is_kept_that_too_many_before_it_do_not_decide_on() -> None:
 
 
 def test_a_condition_on_neighbours_does_not_filter() -> None:
-    """SASE++, 5.2: what fails beside an event that is not chosen may do without it."""
+    """SASE++, 5.2: a condition that an event fails may hold if it is not chosen."""
     values = (0.1, 0.2, 0.15, 0.19, 0.25)
     rows = [{"ts": n, "type": "B", "v": value} for n, value in enumerate(values)]
     rows += [{"ts": 9, "type": "C", "v": 0.0}]
@@ -200,7 +200,7 @@ def test_what_others_decide_is_asked_where_some_are_safe() -> None:
 def test_candidates_are_asked_within_the_memory_of_ways(
     stack: int, least: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where the ways of a walk fill all room when it asks what is safe."""
+    """Also where the ways of a walk fill all room when it tests for safe conditions."""
     behind = list[Any]()
 
     def fenced(state: WalkBackEvaluationState) -> None:

@@ -15,11 +15,10 @@ import sase
 from sase.engine.pipeline.batch import held
 from sase.engine.set_results import CountedHistories
 from sase.errors import TimeLimitError
-from sase.planning.history_counts import counting_histories
-from sase.planning.options import Options
-from tests.engine.matching.ways import keywords_of
-from tests.engine.series.examples import SeriesExample
-from tests.engine.series.routes import case
+from sase.planning.counting import counting_histories
+from sase.planning.engine_plan import Options
+from tests.drawing.examples import Example
+from tests.drawing.ways import case
 from tests.seeds import draw_numbers, tries
 
 MERGED = "nfab_merged"
@@ -33,7 +32,7 @@ EVENTS = [
 
 
 def counted(plan: sase.Plan, events: Any, options: Options = TINY) -> CountedHistories | None:
-    """What counts by histories, if that can be done."""
+    """The counter of histories, if they can be counted."""
     counting = counting_histories(plan.operators)
     if counting is None:
         return None
@@ -43,15 +42,15 @@ def counted(plan: sase.Plan, events: Any, options: Options = TINY) -> CountedHis
     return CountedHistories(engine, *whole)
 
 
-def drawn(number: int) -> tuple[SeriesExample, CountedHistories]:
+def drawn(number: int) -> tuple[Example, CountedHistories]:
     """An example with a match that can be counted."""
     # One of seven or so has one: as many draws in a row without any are a fault.
     for each in (other + further for other in tries(number) for further in range(0, 10_000, 1_000)):
-        example, way = case(each)
+        example, way = case(each, "series")
         if example.is_refused or not example.expected:
             continue
         plan = sase.compile(
-            example.query.text, example.table, **keywords_of(example), plan=MERGED,
+            example.query.text, example.table, **example.given_keywords, plan=MERGED,
             output=example.output,
         )  # fmt: skip
         options = replace(TINY, block=way.options.block, stack=way.options.stack)
@@ -65,7 +64,7 @@ def drawn(number: int) -> tuple[SeriesExample, CountedHistories]:
 def test_as_many_are_counted_as_the_naive_matcher_finds() -> None:
     for number in draw_numbers(settings().max_examples):
         example, found = drawn(number)
-        assert found.count() == len(example.expected), example
+        assert found.count(0) == len(example.expected), example
 
 
 QUERIES = [
@@ -84,7 +83,7 @@ def test_the_count_is_that_of_the_list(query: str, options: Options) -> None:
     plan = sase.compile(f"EVENT {query}", EVENTS, plan=MERGED)
     found = counted(plan, EVENTS, options)
     assert found is not None
-    assert found.count() == len(sase.match(f"EVENT {query}", EVENTS, plan="nfab")) > 50
+    assert found.count(0) == len(sase.match(f"EVENT {query}", EVENTS, plan="nfab")) > 50
 
 
 ALIKE = [{"ts": n, "type": "A", "v": 1} for n in range(300)]
@@ -112,18 +111,19 @@ def test_what_is_too_many_to_be_found_is_counted_by_the_default_plan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("recipe", "number", "said"),
+    ("recipe", "said"),
     [
-        (MERGED, "all", "the histories of merged runs are counted, and no single match"),
-        ("optimized", "many", "since HISTORY; of more than 8,388,608 the histories of merged runs"),
-        ("nfab", "many", "since HISTORY; of more than 8,388,608 the histories of merged runs"),
+        (MERGED, "output count: the histories of merged runs are counted, and no single match"),
+        ("optimized", "since HISTORY; where they are more than 8,388,608, the histories of merged"),
+        ("nfab", "since HISTORY; where they are more than 8,388,608, the histories of merged runs"),
     ],
 )
-def test_explain_says_what_is_counted(recipe: str, number: str, said: str) -> None:
+def test_explain_says_what_is_counted(recipe: str, said: str) -> None:
     told = sase.explain(ANY_PART, ALIKE, plan=recipe, output="count")
-    document = told.to_dict()["form"]
-    assert document["counts_histories"] == number and not document["counts_paths"]
-    reason = "; ".join(document["reasons"])
+    *few, histories = told.to_dict()["form"]["ways"]
+    assert histories == {"method": "histories", "reasons": []}
+    assert [each["method"] for each in few] == ["few_listed"] * (recipe != MERGED)
+    reason = "; ".join(few[0]["reasons"]) if few else ""
     assert said.replace("HISTORY", reason) in " ".join(str(told).split())
 
 
@@ -142,13 +142,13 @@ def test_only_what_looks_at_whole_matches_has_them_found(more: str) -> None:
 
 
 def test_what_was_bound_is_let_go() -> None:
-    """A run without end takes all; listing keeps what it took, and counting a node for each run."""
+    """A run without end takes all; listing keeps its events, and counting a node for each run."""
     query = "EVENT SEQ(S+ a[], T b) WHERE skip_till_next_match {[k]} WITHIN 500"
     table = pa.table({"ts": range(4_000), "type": ["S"] * 3_999 + ["T"], "k": [0, 1] * 2_000})
     plan = sase.compile(query, table, plan=MERGED)
     options = Options(block=256, chunk=64, stack=4, analyze=True)
     found = counted(plan, table, options)
-    assert found is not None and found.count() == 249
+    assert found is not None and found.count(0) == 249
     listed = replace(plan, options=options).run(table, threads=1)
     few, many = (
         dict(report.counters)["RunEvaluation"]["most_bytes"]

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.operators.kleene.line_evaluation import LineEvaluationState
-from sase.engine.operators.kleene.run_evaluation import RunEvaluationState
-from sase.planning.nodes import Transformation, require
-from sase.planning.options import Options
+from sase.engine.operators.kleene.line_store import LineStore
+from sase.engine.operators.kleene.run_operator import NodeStore
+from sase.planning.engine_plan import Options
+from sase.planning.plan.nodes import Transformation, require
 from tests.engine.series.test_merging import OPTIONS
 
 RANDOM = Random(7)
@@ -74,13 +74,18 @@ def in_runs(plan: sase.Plan) -> sase.Plan:
     return replace(plan, options=replace(plan.options, lines=False))
 
 
+def kept_in(matcher: Any) -> type:
+    """The class of the store of runs of a matcher."""
+    return type(matcher.pipeline.operators[0].store)
+
+
 def ran(query: str, kind: type, options: Options) -> tuple[list[Any], list[Any], Any]:
     """The rows of a batch, those of a stream that is cut and taken up again, and the counts."""
     plan = replace(sase.compile(query, EVENTS, plan="nfab"), options=options)
     matches = plan.run(EVENTS, threads=1)
     rows = matches.rows.to_pylist()
     matcher, parts = plan.open(), []
-    assert type(matcher.pipeline.operators[0]) is kind
+    assert kept_in(matcher) is kind
     for begin in range(0, len(EVENTS), 97):
         parts += matcher.push(EVENTS[begin : begin + 97]).rows.to_pylist()
         matcher = plan.restore(matcher.snapshot())
@@ -88,15 +93,15 @@ def ran(query: str, kind: type, options: Options) -> tuple[list[Any], list[Any],
     return rows, parts, dict(matches.report.counters)["RunEvaluation"]
 
 
-@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.heavy)])
+@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.heavy)])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_they_are_runs(strategy: str, step: int) -> None:
-    """By every condition and window: what is found, in which order, and what is counted."""
+    """By every condition and window: the matches, their order, and the counters."""
     some = queries(strategy)[::step]
-    results, found = 0, {query: ran(query, LineEvaluationState, OPTIONS) for query in some}
+    results, found = 0, {query: ran(query, LineStore, OPTIONS) for query in some}
     for query, (rows, parts, counted) in found.items():
         shared = replace(OPTIONS, lines=False)
-        known, _, expected = ran(query, RunEvaluationState, shared)
+        known, _, expected = ran(query, NodeStore, shared)
         assert rows == parts == known, query
         assert counted == expected, query
         results += bool(known)
@@ -136,7 +141,7 @@ def test_what_is_asked_of_their_matches(query: str) -> None:
 )
 def test_runs_that_may_fork_are_none(query: str) -> None:
     matcher = sase.compile(query, EVENTS, plan="nfab").open()
-    assert not isinstance(matcher.pipeline.operators[0], LineEvaluationState)
+    assert kept_in(matcher) is NodeStore
 
 
 @pytest.mark.parametrize("condition", ["a[i].v > a[i-1].v", "a[i].v <= a[1].v"])
@@ -145,7 +150,7 @@ def test_runs_that_may_fork_are_none(query: str) -> None:
     [[range(9), [None, 3, 4], [-4, 2**40]], [[0.5, 2.5, 7.25], [None, 3.5], [-0.0, 0.0, -1.0]]],
 )
 def test_some_blocks_have_nulls(condition: str, values: list[Any]) -> None:
-    """What a further event has to pass is known in the other blocks, from those before too."""
+    """The bar for a further event is known in the other blocks, from those before too."""
     random = Random(3)
     events = [
         {"ts": n, "type": random.choice("AAAB"), "k": 1, "v": random.choice([*values[n // 20 % 3]])}
@@ -214,7 +219,7 @@ def steps_of(plan: sase.Plan, events: list[dict[str, Any]]) -> int:
 @pytest.mark.parametrize("having", ["", " HAVING a.len >= 2"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_first_match_of_a_key_ends_its_lines(strategy: str, having: str) -> None:
-    """Fused, block by block and in pieces: what is taken of all matches, in fewer steps."""
+    """Fused, block by block and in pieces: the events taken of all matches, in fewer steps."""
     events, key = [each for each in EVENTS if each["k"] is not None], "[k] AND"
     if strategy == "strict_contiguity":  # of which partitions are no parts
         key = ""
@@ -237,7 +242,7 @@ def test_the_first_match_of_a_key_ends_its_lines(strategy: str, having: str) -> 
                 matches = each.run(events, threads=1)
                 assert matches.rows.to_pylist() == expected, query
                 matcher, parts = each.open(), list[Any]()
-                assert type(matcher.pipeline.operators[0]) is LineEvaluationState
+                assert kept_in(matcher) is LineStore
                 for begin in range(0, len(events), 61):
                     parts += matcher.push(events[begin : begin + 61]).rows.to_pylist()
                     matcher = each.restore(matcher.snapshot())
@@ -259,7 +264,7 @@ def test_the_first_match_of_a_key_ends_its_lines(strategy: str, having: str) -> 
     ],
 )
 def test_a_line_at_the_end_of_time_is_one_like_others(query: str, window: str) -> None:
-    """Its first measure is the greatest there is; it is saved with its events, and goes on."""
+    """Its first measure is the greatest there is; it is saved with its events, and continues."""
     schema = {"ts": "int64", "type": "string", "k": "int64"}
     plan = sase.compile(query + window, schema=pa.schema(list(schema.items())))
     last = 2**63 - 1

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sase
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 
 RANDOM = Random(3)
 EVENTS = [
@@ -62,7 +62,7 @@ def test_runs_that_only_end_alike_do_not_go_on_as_one() -> None:
 
 
 def test_what_is_still_read_keeps_runs_apart() -> None:
-    """Each event begins a run, and all take what is to come; then c reads where it began."""
+    """Each event begins a run, and all take the following ones; then c reads where it began."""
     for condition, most in (("b.v > 3", 1), ("b.v > a[1].v", 12)):
         query = f"EVENT SEQ(S+ a[], S b) WHERE skip_till_next_match {{{condition}}} WITHIN 12"
         known, _ = ran(query, "nfab")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import sase
-from tests.engine.series.routes import OF_RUNS
+from tests.drawing.ways import OF_RUNS
 from tests.test_naive import LEVELS_1_AND_2
 
 RECIPES = ("optimized", *OF_RUNS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 
 import sase
 from sase.lang.parser import parse_query
-from sase.planning.nodes import Transformation, require
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
+from sase.planning.plan.nodes import Transformation, require
 from tests.engine.series.test_early_filters import rows_of
 from tests.naive import match
 from tests.seeds import draw_numbers
@@ -79,6 +80,18 @@ def test_the_first_that_passes_ends_others(part: int) -> None:
                 if random.random() < 0.3:
                     matcher = small.restore(matcher.snapshot())
             assert pieces + matcher.finish().rows.to_pylist() == expected, (number, recipe, text)
+
+
+def test_a_room_that_is_too_small_for_one_match_grows_until_it_is_not() -> None:
+    """It is made to fit how many matches are taken, but not while none is written."""
+    text = "EVENT SEQ(A+ a[], !(N n), B b) WHERE partition_contiguity { [k] } LIMIT 2"
+    types = ["A"] * 40 + ["B"]
+    rows = [{"ts": ts, "type": name, "k": 1} for ts, name in enumerate(types)]
+    for output, recipe in product(("all", "non_overlap"), PRUNED):
+        plan = sase.compile(text, rows, output=output, plan=recipe)
+        small = replace(plan, options=Options(1, 1, 2))
+        found = small.run(rows, threads=1, timeout=60).rows.to_pylist()
+        assert found == plan.run(rows).rows.to_pylist() and found
 
 
 @pytest.mark.parametrize("recipe", PRUNED)

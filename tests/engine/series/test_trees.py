@@ -1,4 +1,4 @@
-"""Trees with series at their leaves find what the naive matcher does, and walk through little."""
+"""Trees with series at their leaves agree with the naive matcher, and walk through little."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import pytest
 
 import sase
 from sase.errors import SnapshotError
-from tests.engine.matching.ways import Way, plan_of
-from tests.engine.series.comparing import differences
-from tests.engine.series.examples import SeriesExample
-from tests.engine.series.routes import OF_TREES, case, in_order, run
+from tests.drawing.comparing import differences
+from tests.drawing.examples import Example
+from tests.drawing.ways import OF_TREES, Way, case, in_order, plan_of, run
 from tests.seeds import draw_numbers, tries
 
 # Strategies of which runs find the matches.
@@ -28,18 +27,18 @@ def rows(kinds: str) -> list[dict[str, Any]]:
 
 
 def counted(query: str, kinds: str) -> dict[str, Any]:
-    """What the evaluation of runs counts."""
+    """The counters of the evaluation of runs."""
     found = sase.match(query, rows(kinds), plan="tree_bushy")
     assert found.rows.to_pylist() == sase.match(query, rows(kinds), plan="nfab").rows.to_pylist()
     counters: dict[str, Any] = dict(found.report.counters)["RunEvaluation"]
     return counters
 
 
-def is_joined(example: SeriesExample, way: Way) -> bool:
+def is_joined(example: Example, way: Way) -> bool:
     """Whether a tree finds its matches."""
     if example.is_refused or any(each in example.query.text for each in OTHERS):
         return False
-    return "evaluation=TREE joins" in str(plan_of(example, way, example.table))
+    return "algorithm=by joins joins" in str(plan_of(example, way, example.table))
 
 
 @pytest.mark.random
@@ -47,7 +46,7 @@ def test_a_tree_is_the_naive_matcher() -> None:
     seen = Counter[str]()
     for first in tries(draw_numbers(1)[0]):
         for number in range(first, first + 50):
-            example, way = case(number)
+            example, way = case(number, "series")
             recipe, manner = OF_TREES[number % 3], MANNERS[number // 3 % len(MANNERS)]
             way = replace(way, recipe=recipe, manner=manner, order=(), off=None)
             example = in_order(example, way)
@@ -72,7 +71,7 @@ def test_only_what_lies_between_joined_events_is_walked_through() -> None:
 
 
 def test_a_match_is_told_once_however_rows_are_pushed() -> None:
-    """The last component is a series: what ended matches before is walked through again."""
+    """The last component is a series: walks visit ends of earlier matches again."""
     given = rows("BABBCACCBC" * 3)
     query = "EVENT SEQ(B* x[], A a, B? b, C+ c[]) WHERE c[i].v >= a.v WITHIN 12"
     whole = sase.match(query, given, plan="nfab").rows.to_pylist()

@@ -1,4 +1,4 @@
-"""Aggregates that users add: what they mean, on every way of running, and what is refused."""
+"""Aggregates that users add: their meaning, on every way of running, and the refused ones."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hypothesis import settings
 
 import sase
 from sase.errors import BindingError, PlanError, SnapshotError
+from tests.drawing.hunt import fault, told
+from tests.drawing.ways import OF_RUNS
 from tests.engine.series.defining import cases
-from tests.engine.series.hunt import fault, told
-from tests.engine.series.routes import OF_RUNS
 from tests.seeds import draw_numbers
 from tests.user_aggregates import added_here, define, define_all, without
 
@@ -113,9 +113,9 @@ def test_more_as_than_bs(plan: str) -> None:
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_ordered_reachability(plan: str) -> None:
-    """Lemma 3.2: a path is a series each of whose edges begins where the last one has led.
+    """Lemma 3.2: a path is a series of edges, each of which begins where the last one has led.
 
-    The aggregate holds where the path has come to, and -1 where the edges make none.
+    The aggregate holds the end of the path, and -1 where the edges make none.
     """
     define(
         "led_to", 1, lambda at, tail, head: head if tail == at else -1,
@@ -147,16 +147,16 @@ def test_ordered_reachability(plan: str) -> None:
 # ---------------------------------------------------------------- values
 
 
-@pytest.mark.parametrize("plan", PLANS)
-def test_states_of_every_kind(plan: str) -> None:
+def test_states_of_every_kind() -> None:
+    """By each plan; the functions are compiled once."""
     define_all()
-    for name, expected in (
+    for plan, (name, expected) in product(PLANS, (
         ("hashed", 7 * 31 * 31 % 1009 + 31 * 1 + 2), ("is_odd", True), ("decay", 2.5),
         ("slope", 2.0), ("most", 2),
-    ):  # fmt: skip
+    )):  # fmt: skip
         query = f"EVENT A{{2}} a[] RETURN {name}(a[].v) AS r"
         (found,) = returned(query, rows(1, 2), plan=plan)
-        assert found == expected and type(found) is type(expected), name
+        assert found == expected and type(found) is type(expected), (plan, name)
     assert returned("EVENT A{2} a[] RETURN cross(a[].(v, w)) AS r", rows(1, 2, w=[3, 4])) == [-5]
 
 
@@ -183,18 +183,22 @@ def test_floats_take_integers_and_decimals() -> None:
     assert returned(query, table) == [0.1 * 0.5 + 0.3]
 
 
-@pytest.mark.parametrize("plan", PLANS)
-def test_what_raises_is_null_with_a_warning(plan: str) -> None:
+def test_what_raises_is_null_with_a_warning() -> None:
+    """By each plan; the functions are compiled once."""
     define_all()
-    query = "EVENT A{2,3} a[] WHERE strict_contiguity RETURN checked(a[].v) AS r"
-    matches = sase.match(query, rows(9.0, 1.0, 2.0), plan=plan)  # and what follows is NULL, too
-    assert sorted(map(str, (row["r"] for row in matches.to_pylist()))) == ["3.0", "None", "None"]
-    (warning,) = matches.report.warnings
-    assert re.fullmatch(r"`checked\(a\[\]\.v\)` raised \d+ times .* in row 0", warning)
-    query = "EVENT A+ a[] WHERE strict_contiguity HAVING slope(a[].v) = 2 RETURN a.len AS r"
-    matches = sase.match(query, rows(1.0, 2.0), plan=plan)
-    assert [row["r"] for row in matches.to_pylist()] == [2]
-    assert "`slope(a[].v)` raised 2 times" in matches.report.warnings[0]
+    listed = "EVENT A{2,3} a[] WHERE strict_contiguity RETURN checked(a[].v) AS r"
+    chosen = "EVENT A+ a[] WHERE strict_contiguity HAVING slope(a[].v) = 2 RETURN a.len AS r"
+    for plan in PLANS:
+        matches = sase.match(
+            listed, rows(9.0, 1.0, 2.0), plan=plan
+        )  # the following values are NULL, too
+        found = sorted(str(row["r"]) for row in matches.to_pylist())
+        assert found == ["3.0", "None", "None"], plan
+        (warning,) = matches.report.warnings
+        assert re.fullmatch(r"`checked\(a\[\]\.v\)` raised \d+ times .* in row 0", warning), plan
+        matches = sase.match(chosen, rows(1.0, 2.0), plan=plan)
+        assert [row["r"] for row in matches.to_pylist()] == [2], plan
+        assert "`slope(a[].v)` raised 2 times" in matches.report.warnings[0], plan
 
 
 def test_an_index_that_is_not_there_raises() -> None:
@@ -332,7 +336,7 @@ def test_why_there_is_no_match() -> None:
     assert re.search(r"cross\(a\[\]\.\(v, w\)\) is -?\d+: by \d+", text)
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- refusals
 
 
 def refused(query: str) -> str:

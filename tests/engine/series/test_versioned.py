@@ -11,10 +11,10 @@ import pytest
 
 import sase
 from sase.engine.kernels.baselines import versioned_buffer as of
-from sase.engine.operators.baselines.versioned import VersionedState
+from sase.engine.operators.baselines.versioned_store import VersionedStore
 from sase.engine.snapshots.codec import from_bytes, to_bytes
 from sase.errors import SnapshotError
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from tests.test_naive import LEVELS_1_AND_2
 
 RANDOM = Random(5)
@@ -25,13 +25,13 @@ OPTIONS = Options(block=64, chunk=3, stack=2)
 SERIES = "EVENT SEQ(S+ a[], S b) WHERE skip_till_next_match {{[k] {condition}}} {window}"
 
 
-def evaluation(matcher: Any) -> VersionedState:
-    found = matcher.pipeline.operators[0]
-    assert isinstance(found, VersionedState)
+def evaluation(matcher: Any) -> VersionedStore:
+    found = matcher.pipeline.operators[0].store
+    assert isinstance(found, VersionedStore)
     return found
 
 
-def pointers(state: VersionedState) -> list[str]:
+def pointers(state: VersionedStore) -> list[str]:
     """The pointers that are kept, with their versions; those of first events lead to `·`."""
     entries, led = state._kept()
     first, lowest = (int(state._buffer.state[each]) for each in (of.FIRST_ENTRY, of.FIRST_POINTER))
@@ -147,7 +147,26 @@ def test_what_leads_nowhere_is_refused(name: str, at: tuple[int, int], value: in
 )
 def test_what_it_declines(query: str, reason: str | None) -> None:
     plan = sase.compile(query, EVENTS, plan="nfab_versioned")
-    (step,) = (each for each in plan.steps if each.rewrite == "version_runs")
+    (step,) = (each for each in plan.steps if each.rewrite == "use_algorithm")
     assert (step.declined is None) if reason is None else (reason in str(step.declined))
     few = EVENTS[:20]
     assert plan.run(few).rows == sase.match(query, few, plan="nfab").rows
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "EVENT SEQ(A+ a[], A b) WHERE skip_till_next_match",
+        "EVENT SEQ(A+ a[], A+ b[], A c) WHERE skip_till_next_match",
+        "EVENT SEQ(A a, B* b[], (C c)?, B d) WHERE skip_till_next_match",
+    ],
+)
+def test_an_event_at_several_levels_is_restored(query: str) -> None:
+    """Pointers of its entries are written by turns, and runs differ in their entry alone."""
+    rows = [{"ts": ts, "type": name} for ts, name in enumerate("AABBCBBABAAB")]
+    plan = sase.compile(query, rows, plan="nfab_versioned")
+    matcher, found = plan.open(), 0
+    for row in rows:
+        found += len(matcher.push([row]))
+        matcher = plan.restore(matcher.snapshot())
+    assert found + len(matcher.finish()) == len(plan.run(rows)) > 0

@@ -1,4 +1,4 @@
-"""Compare what a compressed set says with the list of its matches."""
+"""Compare the answers of a compressed set with the list of its matches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import sase
 def unlike(
     compressed: sase.CompressedMatches, rows: list[dict[str, Any]], keys: Sequence[Any]
 ) -> Iterator[str]:
-    """What is said of the set and not of its matches, given as rows by variable.
+    """The answers about the set that differ from its matches, given as rows by variable.
 
     By the `keys` of rows the stream is ordered.
     """

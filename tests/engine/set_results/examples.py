@@ -1,4 +1,4 @@
-"""Random queries of which all that is asked of several events is asked of neighbours."""
+"""Random queries in which all conditions on several events are on neighbours."""
 
 from __future__ import annotations
 
@@ -7,69 +7,62 @@ from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
-from tests.engine.branches.examples import examples as examples_with_branches
-from tests.engine.series.examples import MOST_RUNS, SeriesExample, drawn, examples, runs
-from tests.engine.series.queries import ANY
-from tests.engine.series.writing import Part
-from tests.engine.sets.examples import examples as examples_with_sets
+from tests.drawing.examples import MOST_RUNS, Example, example, shortened
+from tests.drawing.forms_of_patterns import ANY
+from tests.drawing.patterns import Part
 
 OPERATORS = ("<", "<=", ">", ">=", "=", "!=")
 
 
-def any_example(number: int) -> SeriesExample:
+def any_example(number: int) -> Example:
     """A query of any kind, of which all matches are wanted."""
-    return replace(drawn(number, examples()), output="all")
+    return replace(example(number, "series"), output="all")
 
 
-def example_with_sets(number: int) -> SeriesExample:
+def example_with_sets(number: int) -> Example:
     """A query with sets, or of earliest_maximal, of which all matches are wanted."""
-    return replace(drawn(number, examples_with_sets()), output="all")
+    return replace(example(number, "sets"), output="all")
 
 
-def countable_with_sets(number: int) -> SeriesExample:
-    """A query with sets of which little is asked, so that its matches can mostly be counted."""
-    example, random = example_with_sets(number), Random(number)
+def countable_with_sets(number: int) -> Example:
+    """A query with sets and few conditions, so that its matches can mostly be counted."""
+    drawn, random = example_with_sets(number), Random(number)
     query = replace(
-        example.query,
-        conditions=example.query.conditions[: random.choice([0, 0, 1])],
-        having=example.query.having if random.random() < 0.2 else "",
+        drawn.query,
+        conditions=drawn.query.conditions[: random.choice([0, 0, 1])],
+        having=drawn.query.having if random.random() < 0.2 else "",
         limit="",
         strategy=ANY,
     )
-    return replace(example, query=query)
+    return replace(drawn, query=query)
 
 
-def countable_with_branches(number: int) -> SeriesExample:
-    """A query with choices of which little is asked, so that branches can mostly be counted."""
-    example, random = drawn(number, examples_with_branches()), Random(number)
-    conditions = example.query.conditions[: random.randrange(2)]
-    strategy = random.choice(["", ANY, example.query.strategy])
-    listed = example.query.listed if strategy else ""
-    query = replace(
-        example.query, conditions=conditions, limit="", strategy=strategy, listed=listed
-    )
-    return replace(example, query=query, output="all")
+def countable_with_branches(number: int) -> Example:
+    """A query with choices and few conditions, so that branches can mostly be counted."""
+    drawn, random = example(number, "choices"), Random(number)
+    conditions = drawn.query.conditions[: random.randrange(2)]
+    strategy = random.choice(["", ANY, drawn.query.strategy])
+    listed = drawn.query.listed if strategy else ""
+    query = replace(drawn.query, conditions=conditions, limit="", strategy=strategy, listed=listed)
+    return replace(drawn, query=query, output="all")
 
 
-def countable(number: int) -> SeriesExample:
+def countable(number: int) -> Example:
     """A query that nothing keeps from being counted."""
-    example, random = any_example(number), Random(number)
-    parts = tuple(part for part in example.query.components if not part.negated)
+    drawn, random = any_example(number), Random(number)
+    parts = tuple(part for part in drawn.query.components if not part.negated)
     conditions = list(_conditions(parts, random))
     chosen = random.sample(conditions, min(len(conditions), random.choice([0, 1, 1, 2])))
     query = replace(
-        example.query,
-        components=parts,
+        drawn.query.with_parts(parts),
         strategy=random.choice(["", ANY]),
         listed="",
         conditions=tuple(chosen),
         having=random.choice(["", "", *_lengths(parts, random)]),
         limit="",
     )  # fmt: skip
-    rows = list(example.rows)
-    while runs(query.positives, example.setting, rows) > MOST_RUNS:
-        rows.remove(max(rows, key=example.setting.key))
-    return replace(example, query=query, rows=rows)
+    rows = shortened(query, drawn.setting, drawn.rows, MOST_RUNS)
+    return replace(drawn, query=query, rows=rows)
 
 
 def _conditions(parts: tuple[Part, ...], random: Random) -> Iterator[str]:

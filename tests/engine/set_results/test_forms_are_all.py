@@ -1,6 +1,6 @@
 """Every question to a compressed set has the answer that the listed matches give.
 
-The number of examples goes with the Hypothesis profile.
+The number of examples depends on the Hypothesis profile.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ import pytest
 from hypothesis import settings
 
 import sase
-from tests.engine.matching.ways import keywords_of
-from tests.engine.series.comparing import differences, found
-from tests.engine.series.examples import SeriesExample
-from tests.engine.series.routes import is_there
+from tests.drawing.comparing import differences, found
+from tests.drawing.examples import Example
 from tests.engine.set_results.comparing import unlike
 from tests.engine.set_results.examples import (
     any_example,
@@ -27,16 +25,15 @@ from tests.engine.set_results.examples import (
 )
 from tests.seeds import draw_numbers, tries
 
-pytestmark = pytest.mark.skipif(not is_there(), reason="the engine cannot run level 2 yet")
 COUNT = settings().max_examples
 
 
-def opened(example: SeriesExample, output: str) -> Any:
-    return sase.match(example.query.text, example.table, **keywords_of(example), output=output)
+def opened(example: Example, output: str) -> Any:
+    return sase.match(example.query.text, example.table, **example.given_keywords, output=output)
 
 
-def faults(example: SeriesExample) -> Iterator[str]:
-    """What is not as the naive matcher has it."""
+def faults(example: Example) -> Iterator[str]:
+    """The differences from the result of the naive matcher."""
     compressed, number = opened(example, "compressed"), len(example.expected)
     listed = compressed.expand()
     yield from differences(example, found(listed))

@@ -12,7 +12,7 @@ TEN = "ABCDEFGHIJ"
 
 
 def rows(count: int, tied: int = 1, kinds: str = "ABCD") -> list[dict[str, Any]]:
-    """A row for each number; so many in a row are simultaneous."""
+    """A row for each number; this number in a row are simultaneous."""
     return [
         {"type": kinds[n * 7 % 11 % len(kinds)], "ts": n // tied, "k": n % 3, "v": n % 5}
         for n in range(count)

@@ -12,7 +12,7 @@ COUNT = 80
 
 
 def rows(tied: int) -> list[dict[str, Any]]:
-    """Far more events than would have their matches listed; so many at a time are simultaneous."""
+    """Far more events than would have their matches listed; some at a time are simultaneous."""
     return [{"type": "AB"[n % 2], "ts": n // tied, "v": n} for n in range(COUNT)]
 
 

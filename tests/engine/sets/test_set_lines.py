@@ -1,4 +1,4 @@
-"""Sets of single events that no event forks: what a row for each run finds, nodes find too."""
+"""Sets of single events that no event forks: nodes find the same matches as rows of runs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import sase
-from sase.engine.operators.sets.evaluation import SetEvaluationState
-from sase.engine.operators.sets.line_evaluation import SetLineEvaluationState
+from sase.engine.operators.kleene.run_operator import NodeStore
+from sase.engine.operators.sets.row_store import RowStore
 from sase.errors import SnapshotError
 from sase.lang.parser import parse_query
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 from tests import naive
 from tests.engine.series.test_merging import OPTIONS
 
@@ -54,7 +54,7 @@ def ran(query: str, kind: type, options: Options) -> tuple[list[Any], list[Any]]
     plan = replace(sase.compile(query, EVENTS, plan="nfab"), options=options)
     rows = plan.run(EVENTS, threads=1).rows.to_pylist()
     matcher, parts = plan.open(), []
-    assert type(matcher.pipeline.operators[0]) is kind
+    assert type(matcher.pipeline.operators[0].store) is kind
     for begin in range(0, len(EVENTS), 67):
         parts += matcher.push(EVENTS[begin : begin + 67]).rows.to_pylist()
         matcher = plan.restore(matcher.snapshot())
@@ -63,8 +63,8 @@ def ran(query: str, kind: type, options: Options) -> tuple[list[Any], list[Any]]
 
 @pytest.mark.parametrize("query", QUERIES[::3])
 def test_rows_find_what_nodes_find(query: str) -> None:
-    rows, parts = ran(query, SetLineEvaluationState, OPTIONS)
-    known, _ = ran(query, SetEvaluationState, replace(OPTIONS, lines=False))
+    rows, parts = ran(query, RowStore, OPTIONS)
+    known, _ = ran(query, NodeStore, replace(OPTIONS, lines=False))
     assert rows == parts == known
     assert rows, "there are matches"
 
@@ -106,7 +106,7 @@ def _of(query: str, events: list[Any], *, lines: bool = True) -> tuple[list[Any]
 )
 def test_where_an_event_forks_runs_there_are_nodes(query: str) -> None:
     plan = sase.compile(query, EVENTS, plan="nfab")
-    assert type(plan.open().pipeline.operators[0]) is SetEvaluationState
+    assert type(plan.open().pipeline.operators[0].store) is NodeStore
 
 
 @pytest.mark.parametrize("field", ["WAITS", "HELD"])
@@ -117,7 +117,7 @@ def test_a_row_that_says_otherwise_is_refused(field: str) -> None:
     matcher = plan.open()
     matcher.push(EVENTS[:60])
     operator: Any = matcher.pipeline.operators[0]
-    rows = operator._runs.rows
+    rows = operator.store._runs.rows
     live = np.flatnonzero(rows[:, lines.HELD])
     assert len(live) > 1
     rows[live[0], getattr(lines, field)] = 6 if field == "HELD" else 1

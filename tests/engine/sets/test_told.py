@@ -1,4 +1,4 @@
-"""When a match of earliest_maximal is told: at its last event, where it can bind nothing more."""
+"""When a match of earliest_maximal is returned: at its last event, if it can bind nothing more."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_restored_matcher_may_end_at_once() -> None:
 
 @pytest.mark.parametrize("first", [-2, -1, 0])
 def test_a_match_is_told_when_its_window_has_passed(first: int) -> None:
-    """Whatever the time of the first event: no number among times stands for none."""
+    """Whatever the time of the first event: no number among times means none."""
     rows = [{"ts": first + ts, "type": kind} for ts, kind in enumerate("CABBC", -1)]
     plan = sase.compile("EVENT SEQ(A a, B+ b[]) WHERE earliest_maximal WITHIN 3", rows)
     matcher = plan.open()

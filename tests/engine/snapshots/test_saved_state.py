@@ -1,4 +1,4 @@
-"""What is taken out of a saved state is what may stand there, or an error with its place."""
+"""A value from a saved state is one that may be there, or an error with its place."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_lists_have_all_members() -> None:
         ([0], [1, 0], [0, 1]),  # a circle
         ([0, NONE], [NONE, 2, 1], [0, 1, 2]),  # a circle beside
         ([0, 1], [2, 2, NONE], [0, 1, 2]),  # two that meet
-        ([0], [1, NONE], [0]),  # one that leads to what is no member
+        ([0], [1, NONE], [0]),  # one that leads to an object that is no member
         ([0], [NONE, NONE], [0, 1]),  # one that is in none
         ([7], [NONE], [0]),  # a head that is not there
         ([0], [9], [0]),

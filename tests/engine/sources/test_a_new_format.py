@@ -1,4 +1,4 @@
-"""The format that docs/adding-a-format.md adds as an example works as it stands there."""
+"""The format that docs/adding-a-format.md adds as an example works without changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ends a run comes between the batches of files that are read, held or sorted."""
+"""The end of a run comes between the batches of files that are read, held or sorted."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_time_is_up_while_files_are_read(format: str, files: dict[str, str]) -> 
 
 
 def test_limited_memory_holds_less(files: dict[str, str]) -> None:
-    """What is read to make sure of types is not kept where that would be too much."""
+    """Rows that are read to make sure of types are not kept if that would be too much."""
     free = sase.match(QUERY, files["csv"])
     assert sase.match(QUERY, files["csv"], max_memory="1 GB").rows.equals(free.rows)
     opened = open_files(files["csv"], "ts")

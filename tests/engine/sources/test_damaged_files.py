@@ -1,4 +1,4 @@
-"""Files whose bytes are damaged: an error names the file and what to do, or they are searched."""
+"""Files with damaged bytes: an error names the file and a remedy, or they are searched."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 import sase
 from sase.engine.sources.formats import json_lines
-from sase.engine.sources.formats.parquet_footer import UnsoundFooterError, check_footer
+from sase.engine.sources.formats.parquet import UnsoundFooterError, check_footer
 from sase.errors import DataError, SaseError, SchemaError
 from tests.engine.columns.test_gate import HOSTILE, events
 
@@ -30,7 +30,7 @@ def written(path: Path, table: pa.Table) -> Path:
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE if "view" not in name])
 def test_arrow_files_are_proved(tmp_path: Path, name: str) -> None:
-    """Before anything is made of them; what is not read is believed."""
+    """Before anything is made of them; unread parts are believed."""
     column, said = HOSTILE[name]
     path = written(tmp_path / "e.arrow", events(column))
     with pytest.raises(DataError) as caught:
@@ -73,7 +73,7 @@ def test_text_of_parquet_is_proved(tmp_path: Path) -> None:
 
 
 def with_cut_statistics(data: bytes, value: bytes) -> bytes:
-    """A Parquet file whose statistics have a value of two bytes where there should be eight."""
+    """A Parquet file with statistics that have a value of two bytes where there should be eight."""
     size = int.from_bytes(data[-8:-4], "little")
     body, footer = data[: -8 - size], data[-8 - size : -8]
     cut = footer.replace(b"\x08" + value, b"\x02" + value[:2])
@@ -82,7 +82,7 @@ def with_cut_statistics(data: bytes, value: bytes) -> bytes:
 
 
 def test_statistics_of_parquet_that_are_cut_off(tmp_path: Path) -> None:
-    """Python's reader of them would end the process; what reads the rows says what is wrong."""
+    """Python's reader of them would end the process; the reader of the rows names the mistake."""
     value = 0x1122334455667788
     table = pa.table({"ts": [value] * 4, "type": ["A", "B"] * 2, "s": ["x"] * 4})
     path = tmp_path / "e.parquet"
@@ -157,7 +157,7 @@ def test_streams_that_are_broken(
 
 @pytest.mark.parametrize("options", [{}, {"on_bad_row": "quarantine"}])
 def test_surrogates_in_json(tmp_path: Path, options: dict[str, Any]) -> None:
-    """In a value, in a name, and beside what Arrow cannot read."""
+    """In a value, in a name, and beside columns that Arrow cannot read."""
     path = tmp_path / "e.jsonl"
     good = '{"ts": 1, "type": "A", "s": "x"}\n'
     for line in (
@@ -213,7 +213,7 @@ def test_lines_of_null(
 
 
 def test_footers_of_nested_columns_are_sound() -> None:
-    """Whose histograms have as many levels as what is nested."""
+    """Histograms with as many levels as the nested column."""
     table = pa.table(
         {
             "n": [1, None],

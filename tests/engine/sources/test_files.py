@@ -1,4 +1,4 @@
-"""Files of events: which they are, what their columns are, and that nothing of them is lost."""
+"""Files of events: which they are, their columns, and that no event of them is lost."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def test_random_streams_by_every_format(
         assert values == [match.values for match in expected]
 
 
-# ---------------------------------------------------------------- what is found out
+# ---------------------------------------------------------------- discovery
 
 
 @pytest.mark.parametrize(
@@ -631,7 +631,7 @@ def test_a_header_alone_has_no_match(policy: str, threads: int | None, tmp_path:
     plan = sase.compile(LANDED.replace("10", "15 minutes"), path)
     assert len(plan.run(path)) == len(plan.open().push(path)) == 0
     later = pa.table({"ts": pa.array([1], pa.timestamp("s")), "type": ["A"], "flight": ["x"]})
-    with pytest.raises(sase.SchemaError, match="compiled without knowing what time counts"):
+    with pytest.raises(sase.SchemaError, match="compiled without knowing the unit of time"):
         plan.run(later)
 
 

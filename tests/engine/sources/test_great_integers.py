@@ -1,4 +1,4 @@
-"""Integers that no float has are told and never rounded: as floats two ids would be one."""
+"""Integers that no float has are reported and never rounded: as floats two ids would be one."""
 
 from __future__ import annotations
 

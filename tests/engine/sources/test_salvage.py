@@ -67,7 +67,7 @@ def test_json_lines(tmp_path: Path) -> None:
 
 
 def test_separators_of_lines_in_strings_of_json(tmp_path: Path) -> None:
-    """Only what ends a line in a file does."""
+    """Only the ends of lines in a file end lines."""
     path = tmp_path / "events.jsonl"
     odd = "one\u2028two\x85three"
     lines = ['{"ts": 1, "type": "A", "s": "' + odd + '", "v": 1}', '{"ts": 2, "v": "x"}']

@@ -1,4 +1,4 @@
-"""What the columns of files are: by all of their values, and as far as a query names them."""
+"""The types of the columns of files: by all of their values, and as far as a query names them."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_a_time_that_is_none_of_its_column(
             assert "this moment has no zone, and others do" in said
 
 
-# ---------------------------------------------------------------- text that stands for nothing
+# ---------------------------------------------------------------- text that means NULL
 
 
 DELAYS = ["ts,type,flight,delay", "1,Departure,LH1,9", "2,Arrival,LH1,30", "{},Arrival,LH1,{}"]
@@ -217,7 +217,7 @@ def test_numbers_that_a_few_values_make_text_are_told(tmp_path: Path) -> None:
 def test_every_way_tells_of_numbers_that_are_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Once each: sets and numbers of matches, explanations, comparisons, and what is followed."""
+    """Once each: sets and numbers of matches, explanations, comparisons, and followed files."""
     path = delays(tmp_path / "flights.csv", "N/A")
     said = "`delay` is compared as text, since it holds 'N/A' beside numbers"
     for output in "count", "compressed":

@@ -1,4 +1,4 @@
-"""What statistics should be, counted event by event."""
+"""The right statistics, counted event by event."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sase
 from sase.engine.columns import Events
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.statistics import measured
-from sase.planning.plan import EnginePlan
+from sase.planning.engine_plan import EnginePlan
 from sase.planning.statistics import Statistics
 
 Row = dict[str, Any]

@@ -29,7 +29,7 @@ def rows(
 def made(
     sample: SampleRows, groups: Numbers, standing: list[np.ndarray]
 ) -> dict[tuple[int, ...], float]:
-    """Every chain, and what it counts."""
+    """Every chain, and the number of its agreements."""
     return {
         chain: float(sample.weights[chain[0]] * np.prod(sample.shares[list(chain)]))
         for chain in combinations(range(len(groups)), len(standing))

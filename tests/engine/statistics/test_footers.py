@@ -1,4 +1,4 @@
-"""What footers say is what reading the files would."""
+"""Footers give the facts that reading the files would give."""
 
 from __future__ import annotations
 

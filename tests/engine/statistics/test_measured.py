@@ -1,4 +1,4 @@
-"""Of everything, statistics are what counting event by event gives."""
+"""For everything, statistics are the counts event by event."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_who_does_not_declare_an_attribute_agrees() -> None:
     found = statistics("EVENT SEQ(A a, B b, C c) WHERE [k] AND [m]", TYPED)
     rows = {name: table.to_pylist() for name, table in TYPED.items()}
     pairs = share(chains([rows["A"], rows["B"]]), agree("k"))
-    # Of c nothing is asked, but all of its events are later.
+    # No condition is on c, but all of its events are later.
     assert found.agreement("k", "abc") == pytest.approx(pairs)
     assert found.agreement("k", "bc") == 1.0
     both = share(chains([rows["A"], rows["C"]]), agree("m")) * pairs

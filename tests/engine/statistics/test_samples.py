@@ -84,7 +84,7 @@ def test_many_events_agree_on_frequent_values() -> None:
     assert of_pairs**4 < expected / 1000
 
 
-# ---------------------------------------------------------------- what is local in time
+# ---------------------------------------------------------------- facts that are local in time
 
 PERIOD = 50
 

@@ -1,4 +1,4 @@
-"""The share of events that tie is what counting by hand gives, however they come."""
+"""The share of events that tie is that of counting by hand, however they come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What match windows count and hand on is what the definitions of the paper say, by window."""
+"""The counts and output of match windows are those of the definitions of the paper, by window."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sase
-from sase.planning.options import Options
+from sase.planning.engine_plan import Options
 
 SPAN = 6
 # The types that a match must have in order, and those of all components but the first.
@@ -39,7 +39,7 @@ rows = st.lists(
 
 
 def judged(rows: list[Row], pattern: str, *, by_key: bool) -> dict[str, int]:
-    """What is said of windows, and the events of those that may hold a match."""
+    """The counts of windows, and the events of those that may hold a match."""
     wanted, later = SHAPES[pattern]
     kept = [row for row in rows if row[1] in wanted + later and not (by_key and row[2] is None)]
     found, starts, inside = Counter[str](), set[int](), set[int]()
@@ -66,7 +66,7 @@ WHAT = ("windows", "window_events", "not_first", "incomplete", "out")
 
 
 def counted(rows: list[Row], pattern: str, recipe: str, **options: Any) -> dict[str, int]:
-    """What the engine counts."""
+    """The counters of the engine."""
     text = f"EVENT {pattern} WHERE skip_till_next_match {{ [id] }} WITHIN {SPAN} INCLUSIVE"
     columns = zip(*rows, strict=True)
     kinds = (pa.int64(), pa.string(), pa.int64())

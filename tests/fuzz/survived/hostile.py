@@ -1,4 +1,4 @@
-"""What the driver must survive, by number; no target, since it does all that none may do."""
+"""Documents that the driver must survive, by number; no target, since it breaks all rules."""
 
 from __future__ import annotations
 

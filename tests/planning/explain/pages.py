@@ -7,13 +7,14 @@ from typing import Any
 
 from sase.binding import bind_text
 from sase.binding.schema_file import schema_from
-from sase.planning.basic import basic_plan
+from sase.planning.counting import CountingWay, CountMethod
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.automaton import explained_automata
 from sase.planning.explain.driven import PhysicalPath
 from sase.planning.explain.value import Expected, ExplainedAlternative, ExplainedForm, Measured
 from sase.planning.optimizer import optimized
 from sase.planning.physical.drive import Feed
+from sase.planning.plan.basic import basic_plan
 from sase.planning.recipes import read_recipe
 from sase.planning.statistics import (
     Admission,
@@ -66,6 +67,7 @@ EXPECTED = {
     "SequenceConstruction": Expected(5_940, 1_140, 1_980_000, 0, (5_000, 940)),
     "Transformation": Expected(1_140, 1_140, 4_580),
 }
+# In the order of the operators.
 MEASURED = {
     "SequenceScan": Measured(
         1_000_000,
@@ -92,8 +94,9 @@ PHYSICAL = (
     PhysicalPath("fused scan", Feed.LOADED, "all by one kernel", None, 900_000, "keys have NULLs"),
     PhysicalPath("fused lines", Feed.LOADED, "runs by one kernel", "the plan has no runs"),
 )
+LOOKED_AT = CountingWay(CountMethod.LISTED, reasons=("a negative component",))
 CHOICE = (
-    ExplainedAlternative("merge_runs", 41_000_000.0, False),
+    ExplainedAlternative("use_algorithm(name=merged)", 41_000_000.0, False),
     ExplainedAlternative("none of them", 27_000_000.0, True),
 )
 
@@ -107,7 +110,7 @@ def explained(query: str, recipe: str, statistics: Any = None, **known: Any) -> 
 
 
 def expecting(explanation: Explanation) -> Explanation:
-    """The same with the numbers above for what is expected."""
+    """The same with the numbers above as the expected ones."""
     return replace(
         explanation,
         operators=tuple(
@@ -125,11 +128,11 @@ EXAMPLES = {
                 THEFT,
                 "optimized",
                 STATISTICS,
-                measured=MEASURED,
+                measured=[*MEASURED.values()],
                 results=18_231,
                 nanoseconds=38_400_000,
                 physical=PHYSICAL,
-                form=ExplainedForm("all", 1_140.0, 18_240.0, ("a negative component",)),
+                form=ExplainedForm("all", 1_140.0, 18_240.0, (LOOKED_AT,)),
                 notes=["the whole stream is one slice"],
             )
         ),

@@ -23,7 +23,7 @@ MEASURED = EXAMPLES["measured"]
 
 @dataclass
 class Element:
-    """An element with what is in it."""
+    """An element with its content."""
 
     name: str
     attributes: dict[str, str | None]
@@ -218,7 +218,7 @@ def test_expected_and_actual_stand_side_by_side_and_the_worst_is_marked() -> Non
     assert [[cell.text for cell in row.content] for row in by_level.all("tr")] == [
         ["", "x", "z"],
         ["pushed", "39,872", "2,000"],
-        ["most alive", "498", "18"],  # and nothing of what counted nothing
+        ["most alive", "498", "18"],  # and no counters of zero
     ]
     others = scan.all("dl")[0]
     assert [each.text for each in others.content] == [

@@ -90,7 +90,7 @@ def test_the_keyboard_does_all_of_it(page: Page, paths: dict[str, Path]) -> None
     page.press("Tab")
     assert page.value(FOCUSED) == "box-SequenceScan"
     for key, name in (
-        ("ArrowUp", "SequenceConstruction"),  # what is above in the picture
+        ("ArrowUp", "SequenceConstruction"),  # the part above in the picture
         ("ArrowUp", "Selection"),
         ("ArrowDown", "SequenceConstruction"),
         ("Home", "Transformation"),

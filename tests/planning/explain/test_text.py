@@ -31,7 +31,9 @@ def rewrites(text: str) -> str:
 
 
 def test_nothing_known() -> None:
-    assert str(EXAMPLES["nothing known"]) == dedent("""\
+    assert (
+        str(EXAMPLES["nothing known"])
+        == dedent("""\
         plan basic: the plan of section 3.1: nothing is pushed
 
         TF transformation
@@ -51,12 +53,13 @@ def test_nothing_known() -> None:
                             x2: B
                             x4: D
 
-        may be cut by attr1, attr2 or in slices of time that look 6 units of time before""")
+        parallel parts: by attr1, attr2, or by slices of time with the 6 units of time before each""")  # noqa: E501
+    )
 
 
 def test_expected() -> None:
     assert str(EXAMPLES["expected"]) == dedent("""\
-        plan optimized: keys, windows, conditions and absences bound the search; the rest by cost
+        plan optimized: keys, windows, conditions and absences bound the search; everything else is chosen by cost
         statistics from a sample of 50,000 events: 1,000,000 events
         results: about 1,140 expected
 
@@ -77,9 +80,9 @@ def test_expected() -> None:
                    * partitioned on tag_id: 48,211 values, removes 99.998 % of candidate pairs
                    expected: 1,000,000 in, 43,000 out, 516 alive at a time, 32.2 KiB, 24.9 ms
 
-        may be cut by tag_id or in slices of time that look 12,000 units of time before
-        passed over (--verbose says why): infer_equivalence_tests, derive_conditions, build_composite_key,
-          unfold_aggregates, filter_dynamically, push_limit, prune_columns""")  # fmt: skip  # noqa: E501
+        parallel parts: by tag_id, or by slices of time with the 12,000 units of time before each
+        rewrites that do not apply (--verbose says why): infer_equivalence_tests, derive_conditions,
+          build_composite_key, unfold_aggregates, filter_dynamically, push_limit, prune_columns""")  # fmt: skip  # noqa: E501
 
 
 def test_measured_beside_expected_with_the_worst_estimate_marked() -> None:
@@ -147,7 +150,7 @@ def test_verbose_has_every_rewrite_with_what_it_changed_or_why_not() -> None:
 def test_a_declined_rewrite_says_why() -> None:
     text = rewrites(explained(ABSENT, "optimized").to_text(verbose=True))
     assert "  1. infer_equivalence_tests: declined: no two attributes must be equal\n" in text
-    assert "push_limit: declined: what is built is checked once more" in text
+    assert "push_limit: declined: each built sequence is checked once more" in text
     assert "switched off" not in text
 
 
@@ -217,7 +220,7 @@ def test_a_contradiction_is_said_where_events_come_in() -> None:
     assert "no event can take part: x.v > 5 and x.v < 3 cannot both hold" in text
 
 
-# ---------------------------------------------------------------- what is marked
+# ---------------------------------------------------------------- marks
 
 
 def test_an_estimate_is_worst_by_its_factor_either_way() -> None:
@@ -286,7 +289,7 @@ def test_times(nanoseconds: float, text: str) -> None:
 )
 def test_slices_of_imprecise_time_look_past_the_longest_interval(pattern: str, looks: str) -> None:
     text = str(sase.explain(f"EVENT SEQ(A a, {pattern}) WITHIN 5", time=("lo", "hi")))
-    assert f"slices of time that look {looks} and twice the longest interval before\n" in text
+    assert f"slices of time with the {looks} and twice the longest interval before each\n" in text
 
 
 @pytest.mark.parametrize(

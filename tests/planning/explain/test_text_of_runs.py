@@ -1,4 +1,4 @@
-"""What explanations say of run evaluation: how matches are found, and where what is decided."""
+"""Explanations of run evaluation: how matches are found, and where conditions are decided."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.planning.explain.pages import explained
 
 
 def run_lines(query: str, recipe: str = "optimized") -> str:
-    """What stands at the run evaluation, without its indentation."""
+    """The lines of the run evaluation, without their indentation."""
     lines = explained(query, recipe).to_text().splitlines()
     start = next(n for n, line in enumerate(lines) if "─ NFAb " in line)
     end = lines.index("", start)
@@ -32,7 +32,7 @@ def test_event_by_event() -> None:
         a: S WHERE a.area = 3
         b: E{3,}
         c: C
-        skip_till_next_match: a run ignores what it can neither begin with nor take
+        skip_till_next_match: a run skips the events that it cannot bind next
         on take b: b[i].v > b[i-1].v
         on begin and take b: b[i].v > a.v
         on begin c: c.v < avg(b[].v)
@@ -85,7 +85,7 @@ def test_how_many_events_a_component_binds(written: str, shown: str) -> None:
     ("strategy", "left"),
     [
         ("skip_till_any_match", "a run may ignore any event"),
-        ("skip_till_next_match", "a run ignores what it can neither begin with nor take"),
+        ("skip_till_next_match", "a run skips the events that it cannot bind next"),
         ("strict_contiguity", "a run ends at the first event that it does not take"),
         (
             "partition_contiguity",
@@ -114,8 +114,8 @@ def test_what_is_for_the_other_kind_of_plans_is_told_only_at_length(query: str) 
     """Rewrites of stacks are not passed over where there are none, nor the other way round."""
     explanation = explained(query, "optimized")
     declined = [step.rewrite for step in explanation.steps if step.declined is not None]
-    told = explanation.to_text().partition("passed over (--verbose says why): ")[2]
-    of_runs, of_stacks = "postpone_conditions", "push_window_into_scan"
+    told = explanation.to_text().partition("rewrites that do not apply (--verbose says why): ")[2]
+    of_runs, of_stacks = "use_algorithm", "push_window_into_scan"
     assert (of_runs in told, of_stacks in told) == (False, "+" not in query)
     assert ("push_limit" in told) == (of_stacks in told)
     assert "prune_columns" in told

@@ -73,7 +73,7 @@ NOT_COPIED = shutil.ignore_patterns("__pycache__", "machine_code")
 
 
 def copy_package(folder: Path) -> Path:
-    """A copy of the package with a kernel more, and without what was compiled."""
+    """A copy of the package with a kernel more, and without compiled code."""
     copy = folder / "code"
     shutil.copytree(ROOT / "sase", copy / "sase", ignore=NOT_COPIED)
     (copy / "sase/engine/kernels/example.py").write_text(KERNEL, encoding="utf-8")
@@ -81,7 +81,7 @@ def copy_package(folder: Path) -> Path:
 
 
 def run(package: Path, program: str = PROGRAM, **more: str) -> tuple[str, str]:
-    """What a program prints, on standard output and on standard error."""
+    """The output of a program, on standard output and on standard error."""
     home = package.parent / "home"
     environment = {
         "PATH": os.environ["PATH"],

@@ -1,4 +1,4 @@
-"""What kernels read of numbers and batches where they lie, against what Arrow says of them."""
+"""Values that kernels read of numbers and batches where they lie, against those of Arrow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sase.engine.columns.gate import ExportedBatch
+from sase.engine.columns.arrow.gate import ExportedBatch
 from sase.engine.kernels.jit import arrow_memory
 from sase.engine.kernels.jit.arrow_memory import CHILDREN, DICTIONARY, form_of
 from sase.engine.kernels.jit.intrinsics import LANES, low_bit
@@ -73,7 +73,7 @@ DICTIONARY_OF_TWO = pa.array(["a", "b"])
     ],
 )
 def test_dictionaries(dictionary: pa.Array, *, is_same: bool) -> None:
-    """The same one is the same memory: what another one holds is not looked at."""
+    """The same one is the same memory: the content of another one is not looked at."""
     buffers = [buffer.address if buffer else 0 for buffer in DICTIONARY_OF_TWO.buffers()]
     column = pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int8()), dictionary)
     exported = ExportedBatch(pa.record_batch({"x": column}))
@@ -91,7 +91,7 @@ def test_nothing_is_held_any_more() -> None:
 
 @numba.njit  # type: ignore[misc, unused-ignore]
 def lies_between(numbers: Any, form: int, least: int, most: int, out: Any) -> int:
-    """Which numbers lie between two, by place, as far as that is asked of many at once."""
+    """Which numbers lie between two, by place, for many at once."""
     count = 0
     for first in range(0, len(numbers) - LANES + 1, LANES):
         bits = arrow_memory.between(numbers.ctypes.data + (first << (form >> 1)), form, least, most)

@@ -29,7 +29,7 @@ print(len(ahead.processes), compilations(), ranks.tolist())
 
 
 def told(program: str, cache: Path, **variables: str) -> tuple[str, str]:
-    """What a process says that has not compiled anything."""
+    """The output of a process that has not compiled anything."""
     found = subprocess.run(
         [sys.executable, "-c", BEGIN + program],
         env={**os.environ, **COMPILED, "NUMBA_CACHE_DIR": str(cache), **variables},
@@ -53,9 +53,11 @@ def test_what_another_process_compiled_is_loaded(tmp_path: Path) -> None:
     "reason",
     [
         "ahead.cores = lambda: 1",
-        "sys.executable = ''",
-        "sys.executable = '/usr/bin/env'",  # as where Python is a part of another program
-        "sys.executable = '/nowhere/python3'",
+        *(
+            pytest.param(f"sys.executable = {name!r}", marks=pytest.mark.heavy)
+            # The second as where Python is a part of another program.
+            for name in ("", "/usr/bin/env", "/nowhere/python3")
+        ),
     ],
 )
 def test_without_another_process(reason: str, tmp_path: Path) -> None:
@@ -63,11 +65,13 @@ def test_without_another_process(reason: str, tmp_path: Path) -> None:
     assert out == "0 1 [0, -1, 1]"
 
 
+@pytest.mark.heavy
 def test_without_machine_code(tmp_path: Path) -> None:
     out, _ = told(f"ahead.compile_ahead(rank){ENDS}", tmp_path, NUMBA_DISABLE_JIT="1")
     assert out == "0 0 [0, -1, 1]"
 
 
+@pytest.mark.heavy
 def test_one_process_at_a_time_which_ends_with_this_one(tmp_path: Path) -> None:
     program = """
 from sase.engine.kernels.runs.advance import advance_chain
@@ -81,6 +85,7 @@ print(len(ahead.processes), ahead.processes[0].pid)
         os.kill(int(process), 0)
 
 
+@pytest.mark.heavy
 def test_what_came_with_the_package_is_not_compiled_ahead(tmp_path: Path) -> None:
     if _looked_for()[0] is None:
         pytest.skip("no machine code came with the package")

@@ -147,7 +147,7 @@ def test_expressions_in_other_modes(variable: str, profile: str) -> None:
 
 @pytest.mark.parametrize("then", [None, "no compiled object yet"])
 def test_an_interrupt_in_a_callback_is_passed_on(then: str | None) -> None:
-    """LLVM calls back while it compiles, and what such a call raises goes no further."""
+    """LLVM calls back while it compiles, and an exception of such a call stops there."""
 
     def interrupted() -> None:
         raise KeyboardInterrupt

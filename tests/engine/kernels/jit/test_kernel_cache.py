@@ -39,6 +39,7 @@ def test_a_package_that_cannot_be_written_is_kept_with_the_user(package: Path) -
     assert run(package)[1] == ""
 
 
+@pytest.mark.heavy
 def test_without_any_folder_it_works_and_says_so(package: Path, tmp_path: Path) -> None:
     block(package / "sase/engine/kernels/__pycache__")
     block(tmp_path / "home/.cache")
@@ -55,6 +56,7 @@ def test_a_folder_can_be_named(package: Path, tmp_path: Path) -> None:
     assert all("named" in path.parts for path in kept(package))
 
 
+@pytest.mark.heavy
 @posix
 def test_the_cache_is_its_users_alone(package: Path) -> None:
     """Whatever the umask says, and the folder `sase` above it, too."""
@@ -65,6 +67,7 @@ def test_the_cache_is_its_users_alone(package: Path) -> None:
         assert folder.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.heavy
 @posix
 @pytest.mark.slow
 def test_a_cache_that_others_may_have_written_is_not_used(package: Path, tmp_path: Path) -> None:
@@ -88,6 +91,7 @@ pwd.getpwuid = nobody
 """
 
 
+@pytest.mark.heavy
 @posix
 def test_a_user_without_a_home(package: Path) -> None:
     """As in a container that runs under a number: the package's own folder is all there is."""
@@ -117,6 +121,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (3000, resource.RLIM_INFINITY))
 DEADLY = SMALL + "signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n"
 
 
+@pytest.mark.heavy
 @posix
 def test_a_disk_that_is_full(package: Path) -> None:
     """The kernel is compiled all the same, which is said once, and nothing half is left."""
@@ -131,7 +136,7 @@ def test_a_disk_that_is_full(package: Path) -> None:
 
 @posix
 def test_a_process_that_is_killed_while_it_writes(package: Path) -> None:
-    """What it has begun to write is not looked at, and is written over."""
+    """A part that it has begun to write is not looked at, and is written over."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(package)}
     done = subprocess.run(
         [sys.executable, "-c", DEADLY + PROGRAM], env=environment, cwd=package,
@@ -158,6 +163,7 @@ def test_a_folder_that_is_removed_meanwhile(package: Path) -> None:
     assert run(package) == ("[0, 4, 8] 1\n", "")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", [".nbi", ".nbc"])
 def test_what_can_be_neither_read_nor_written(package: Path, kind: str) -> None:
     """Here a folder in the place of a file, which stops the superuser, too."""
@@ -172,7 +178,7 @@ def test_what_can_be_neither_read_nor_written(package: Path, kind: str) -> None:
 
 @pytest.mark.heavy
 def test_eight_processes_at_once(package: Path) -> None:
-    """One compiles, and the others load what it kept; so with a cache that is damaged."""
+    """One compiles, and the others load its kept code; so with a cache that is damaged."""
     command = [sys.executable, "-c", PROGRAM]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(package)}
     for _ in ("a cache that is empty", "one that is damaged"):

@@ -79,7 +79,7 @@ def calling(numbers: Ints, by: Pair | None) -> int:
 
 
 def test_a_kernel_is_no_part_of_another() -> None:
-    """Whose code would be missing where the called one was loaded as machine code."""
+    """The code of the called one would be missing where it was loaded as machine code."""
     if numba.config.DISABLE_JIT:
         assert calling(NUMBERS, BY) == 120
         return

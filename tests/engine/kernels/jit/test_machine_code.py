@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(not levels(), reason="there is none for CPUs lik
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> Path:
-    """A package whose kernel of its own has machine code for each level."""
+    """A package with a kernel of its own that has machine code for each level."""
     package = copy_package(tmp_path_factory.mktemp("whole"))
     assert run(package, WRITE) == ("", WRITTEN)
     return package
@@ -42,7 +42,7 @@ def whole(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def package(whole: Path, tmp_path: Path) -> Path:
-    """A copy of it, without what was compiled meanwhile."""
+    """A copy of it, without code that was compiled meanwhile."""
     ignored = shutil.ignore_patterns("__pycache__")
     return Path(shutil.copytree(whole, tmp_path / "code", ignore=ignored))
 
@@ -55,6 +55,7 @@ def best(folder: Path) -> Path:
     return folder / machine_code.file_name(next(each for each in levels() if not lacking(each)))
 
 
+@pytest.mark.heavy
 def test_it_is_written_once(package: Path) -> None:
     assert run(package, WRITE) == ("", "")
 
@@ -98,7 +99,7 @@ def test_where_it_lacks_a_kernel_that_is_compiled(package: Path) -> None:
     assert run(package, program) == (OUT, COMPILING)
 
 
-# ---------------------------------------------------------------- what does not fit
+# ---------------------------------------------------------------- misfits
 
 
 def test_why_it_is_not_used_is_said_and_kernels_are_compiled(package: Path) -> None:
@@ -109,6 +110,7 @@ def test_why_it_is_not_used_is_said_and_kernels_are_compiled(package: Path) -> N
     assert run(package) == (OUT, "")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("settings", [{"NUMBA_OPT": "1"}, {"NUMBA_CPU_NAME": "generic"}], ids=str)
 @pytest.mark.slow
 def test_other_settings(package: Path, settings: dict[str, str]) -> None:
@@ -168,6 +170,7 @@ def test_another_python(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert reason is not None and reason.startswith("there is none for Python cpython-30 and ")
 
 
+@pytest.mark.heavy
 def test_it_can_be_left_aside(package: Path) -> None:
     assert run(package, SASE_COMPILE_KERNELS="1") == (OUT, COMPILING)
 
@@ -179,7 +182,7 @@ def test_a_damaged_kernel(package: Path) -> None:
     path = best(package / "sase/engine/kernels/machine_code")
     content = path.read_bytes()
     path.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
-    # The last one is another: what is whole is used.
+    # The last one is another: a whole one is used.
     assert run(package, PROGRAM + HALF) == (OUT + "1.5\n", "")
     head = content.index(b"\n", content.index(b"\n") + 1) + 1
     path.write_bytes(content[:head] + bytes(len(content) - head))
@@ -188,6 +191,7 @@ def test_a_damaged_kernel(package: Path) -> None:
     assert said == f"sase: {path} is damaged: the kernel is compiled anew\n{COMPILING}"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("damage", [b"", b"abc"])
 def test_a_damaged_head(package: Path, damage: bytes) -> None:
     for level in levels():
