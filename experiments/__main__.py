@@ -25,7 +25,7 @@ from experiments.figures import EXPERIMENTS
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Do what is asked for."""
+    """Run the given command."""
     options = _parser().parse_args(arguments)
     options.action(options)
 

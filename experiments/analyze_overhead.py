@@ -1,4 +1,4 @@
-"""What counting for ANALYZE costs: medians of runs with it and without, which take turns.
+"""The cost of counting for ANALYZE: medians of runs with it and without, which take turns.
 
 Times are those of the processor, so that others who use it count less.
 

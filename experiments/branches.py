@@ -22,9 +22,10 @@ from experiments.cells import D3, WINDOW
 
 @dataclass(frozen=True)
 class Choice:
-    """Types between the first and the last one, of which each branch has one.
+    """Types between the first and the last one; each branch has one of them.
 
-    A run takes at most so many times as long as the slower of the first and the last branch alone.
+    The check bounds the time of a run by a factor times that of the slower of the first and the
+    last branch alone.
     """
 
     name: str

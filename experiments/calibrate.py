@@ -24,13 +24,13 @@ from experiments.many_keys import Users
 from experiments.regret import TooSlow, prepared, run_once, warm
 from experiments.regret_workload import LENGTHS, workload
 from sase.engine.pipeline.analyze import analyzed
-from sase.planning.cost import cost_of
+from sase.planning.cost.cost import cost_of
 from sase.planning.cost_values import NANOSECONDS
-from sase.planning.nodes import SequenceScan, find
+from sase.planning.plan.nodes import SequenceScan, find
 from sase.planning.recipes import recipe_names
 
 QUERIES, SEED, RUNS, SAMPLE, MOST_SECONDS = 40, 7, 3, 200_000, 1.5
-# Of many keys: how many events, of how many users, and what is asked.
+# Of many keys: the number of events, of users, and the query.
 EVENTS, USERS = 2_000_000, (10, 10_000, 200_000, 1_000_000)
 PATTERNS = (
     "view a, cart b, purchase c",
@@ -38,13 +38,14 @@ PATTERNS = (
     "cart a, purchase b",
     "view a, !(cart n), purchase b",
 )
-# Of series: how many events, of how many keys, and what is asked.
+# Of series: the number of events, of keys, and the query.
 SERIES_EVENTS, SERIES_KEYS = 30_000, (3, 10, 100)
 CONDITIONS = ("b[i].v > a.v + 10", "b[i].v > a.v", "b[i].v < b[i-1].v")
-# By which factors constants are changed, and what changing one by e must gain in the mean factor.
+# The factors by which constants are changed, and the gain in the mean factor that a change by e
+# must have.
 STEPS, CHANGE = (2.0, 1.4, 1.15, 1.05), 0.003
 
-# Queries on imprecise time whose confidences are each of one unit of work most of all.
+# Queries on imprecise time with confidences that are each mostly of one unit of work.
 CONFIDENCES = {
     "placed": "EVENT SEQ(A a, B b, C c, D d) WITHIN 40",
     "spread": "EVENT SEQ(A a, B+ b[], C c) WITHIN 40",
@@ -54,7 +55,7 @@ INTERVALS, FEW_EVENTS = (2, 10, 30), 10_000
 
 
 class Asked(NamedTuple):
-    """A query, its stream, and whether plans are asked that go by runs, or those that scan."""
+    """A query, its stream, and whether the compared plans have runs or scan."""
 
     text: str
     table: pa.Table
@@ -171,8 +172,8 @@ def _measured(
 def _fitted(matrix: Any, times: Any, known: Any) -> Any:
     """The constants with the least factors between expected and actual times, in the mean.
 
-    Factors and no differences, so that what the model does not understand counts once and spoils
-    nothing else; and constants only change from the known ones if that pays.
+    Factors and no differences, so that a part that the model does not understand counts once and
+    spoils nothing else. Constants only change from the known ones if that pays.
     """
 
     def loss(constants: Any) -> float:

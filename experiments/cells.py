@@ -1,4 +1,4 @@
-"""The cells of the throughput table: a query on a stream, and what must come out."""
+"""The cells of the throughput table: a query on a stream, and the expected result."""
 
 from __future__ import annotations
 

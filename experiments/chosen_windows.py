@@ -1,11 +1,10 @@
-"""Where the default plan has match windows, and what it gains by them.
+"""Where the default plan has match windows, and its gain by them.
 
 python -m experiments.chosen_windows [--events N]
 
 Patterns of which one component is rare, by key and without one, of level 1 and of runs: how many
-times as fast `optimized` is as without match windows, by the time of the processor, what a sample
-of the events costs included.
-"""
+times as fast `optimized` is as without match windows, by the time of the processor, including the
+cost of a sample of the events."""
 
 from __future__ import annotations
 

@@ -36,9 +36,9 @@ WORKER = Path(__file__).with_name("compare_worker.py")
 
 
 class Work(NamedTuple):
-    """What a process runs: a query by a recipe, over events that its own generators make.
+    """A task of a process: a query by a recipe, over events that its own generators make.
 
-    They are there at once, or `pushed` so many rows at a time.
+    They are there at once, or `pushed` in batches of this many rows.
     """
 
     name: str
@@ -78,7 +78,7 @@ ALL = tuple(_cells())
 
 
 class Ratio(NamedTuple):
-    """How many times as long the new commit takes as the old one, and between what that lies."""
+    """The ratio of the times of the new commit and the old one, and its interval."""
 
     median: float
     low: float
@@ -86,7 +86,7 @@ class Ratio(NamedTuple):
 
     @property
     def told(self) -> str:
-        """What follows from it."""
+        """The conclusion."""
         if self.low > 1:
             return "slower"
         return "faster" if self.high < 1 else "no difference seen"
@@ -202,7 +202,7 @@ def _send(process: subprocess.Popen[str], line: str) -> None:
 
 @contextmanager
 def _tree(commit: str, path: Path) -> Iterator[Path]:
-    """A working tree of a commit, with what the package has at the top of the tree."""
+    """A working tree of a commit, with the files that the package has at the top of the tree."""
     _git("worktree", "add", "--quiet", "--detach", str(path), commit)
     try:
         for name in ("plans", "grammar"):

@@ -1,8 +1,7 @@
-"""Runs one cell when asked, by the package of the working tree it is started in; see compare.py.
+"""Runs one cell for each line of input, by the package of its working tree; see compare.py.
 
-Only what commits of long ago have too is used: `sase.generate`, `sase.compile`, `Plan.run`, and of
-`Plan.open` the `push`.
-"""
+It uses only functions that very old commits have, too: `sase.generate`, `sase.compile`, `Plan.run`,
+and of `Plan.open` the `push`."""
 
 from __future__ import annotations
 
@@ -17,12 +16,12 @@ import pyarrow as pa
 import sase
 import sase.generate
 
-# So many batches at most.
+# The most batches.
 PUSHES = 2_000
 
 
 def main() -> None:
-    """Read the cell from the first line; for each further line run it, and print what was found."""
+    """Read the cell from the first line; for each further line run it, and print the result."""
     work = json.loads(sys.stdin.readline())
     here = Path(sase.__file__).resolve()
     if not here.is_relative_to(Path(work["tree"]).resolve()):
@@ -38,12 +37,12 @@ def main() -> None:
 
 
 def searched(plan: sase.Plan, table: pa.Table) -> Callable[[], int]:
-    """What finds the matches in all events at once."""
+    """A function that finds the matches in all events at once."""
     return lambda: int(plan.run(table, threads=1).rows.num_rows)
 
 
 def pushed(plan: sase.Plan, table: pa.Table, rows: int) -> Callable[[], int]:
-    """What finds those in the first events, in batches that are there before the clock starts."""
+    """A function that finds those in the first events, in batches made before the clock starts."""
     batches = table.slice(0, rows * PUSHES).to_batches(max_chunksize=rows)
 
     def run() -> int:

@@ -1,9 +1,9 @@
-"""What early filters cost and save: paired medians over θ, by class of condition.
+"""The costs and savings of early filters: paired medians over θ, by class of condition.
 
 python -m experiments.early_filters [PAIRS]
 
 Runs `postponed` and `postponed_filters` in alternation and prints the median of the ratios of their
-times of the processor, its 95 % interval, and what their walks visited.
+times of the processor, its 95 % interval, and the number of events that their walks visited.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _seconds(run: Callable[[], sase.Matches]) -> float:
 
 def _visited(plan: sase.Plan, table: pa.Table) -> int:
     matches = plan.run(table, threads=1)
-    assert len(matches) >= 0  # the search begins when they are asked for
+    assert len(matches) >= 0  # the search begins when they are read
     return int(dict(matches.report.counters)["RunEvaluation"]["visited"])
 
 

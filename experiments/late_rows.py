@@ -1,4 +1,4 @@
-"""What late rows cost while they wait: the reorder buffer beside two that sortedcontainers orders.
+"""The cost of late rows that wait: the reorder buffer beside two that sortedcontainers orders.
 
 python -m experiments.late_rows [PAIRS]
 
@@ -24,7 +24,7 @@ from experiments.compare import bootstrapped
 from sase.binding import Schema
 from sase.engine.columns import Events, Inputs, Loader, opened
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.slice import joined, taken
+from sase.engine.columns.arrow.slice import joined, taken
 from sase.engine.pipeline.reorder_buffer import Arrived, ReorderBuffer
 
 # Rows, and how many there are.
@@ -125,7 +125,7 @@ def main(pairs: int) -> None:
 
 
 def compared(batches: list[Batch], lateness: int, pairs: int) -> Iterator[str]:
-    """What a row takes by each way, and how many times as long as it is."""
+    """The time of a row by each way, and their ratio."""
     seconds: dict[str, list[float]] = {name: [] for name in KINDS}
     expected = released(ReorderBuffer, lateness, batches)[1]
     for turn in range(pairs):

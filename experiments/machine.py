@@ -1,4 +1,4 @@
-"""What a measurement was made on: the machine, the versions, the commit."""
+"""The machine, the versions and the commit of a measurement."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def described() -> str:
 
 
 def forget_peak() -> None:
-    """Let the peak of memory begin anew from what is held now, where the system can (Linux)."""
+    """Begin the peak of memory anew from the present value, where the system can (Linux)."""
     if STATUS.exists():
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
@@ -75,7 +75,7 @@ def forget_peak() -> None:
 def peak_bytes() -> int:
     """The most memory that the process has held since `forget_peak`, or since its start.
 
-    Not `ru_maxrss` where the system tells better: that counts what the parent held, too.
+    Not `ru_maxrss` where the system has a better figure: that counts the memory of the parent, too.
     """
     if STATUS.exists():
         return int(re.findall(r"VmHWM:\s+(\d+) kB", STATUS.read_text(encoding="ascii"))[0]) * 1024

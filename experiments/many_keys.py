@@ -1,11 +1,11 @@
 """Ours: three patterns over events of many users, beside a C program written for each.
 
 The stream is a day of views, carts and purchases, each of a random user; the window is an hour, and
-less of less than 100,000 users. Users are dense integers, wide ones, texts, or texts of one
-dictionary. Seconds are of processor time, of runs that take turns, by any numbers of threads; of
-ours it is told too how many the system took, for memory mostly, and how many passed. With
-`--memory` it is told what keys take that all live at once: the most memory of a process, less that
-of one that knows ten of them and remembers none.
+shorter for less than 100,000 users. Users are dense integers, wide ones, texts, or texts of one
+dictionary. Seconds are of processor time, of runs that take turns, by any numbers of threads; for
+ours also the part that the system took, mostly for memory, and the elapsed seconds. With `--memory`
+the output is the memory of keys that all live at once: the most memory of a process, less that of
+one that knows ten of them and remembers none.
 
     python -m experiments.many_keys [--events N] [--keys N …] [--kinds K …] [--shapes S …]
         [--threads N …] [--memory]
@@ -42,8 +42,8 @@ TYPES, SHARES = ("view", "cart", "purchase"), (0.7, 0.2, 0.1)
 WIDE = 0x1E3779B97F4A7C15
 SEED = 20261126
 KINDS = ("dense", "wide", "text", "dictionary")
-# So many users have the window of an hour; of fewer it is as much shorter, that matches stay few,
-# and longer of fewer events.
+# The number of users that have the window of an hour. With fewer it is shorter in proportion, so
+# that matches stay few, and longer with fewer events.
 WHOLE = 100_000
 SHAPES = {
     "all": "SEQ(view a, cart b, purchase c) WHERE [user]",
@@ -59,7 +59,7 @@ PRINTED = re.compile(r"matches=(\d+) sum=(\d+) seconds=([\d.]+)")
 
 @dataclass(frozen=True)
 class Users:
-    """The events of so many users: times, types, and the number of each event's user."""
+    """The events of a number of users: times, types, and the number of each event's user."""
 
     ts: NDArray[np.int64]
     types: NDArray[np.int8]
@@ -111,7 +111,7 @@ class Program:
         subprocess.run(command, check=True)
 
     def write(self, events: Users, kinds: Sequence[str]) -> None:
-        """Write columns; those of texts only where they are asked for."""
+        """Write columns; those of texts only if texts are requested."""
         columns = {"ts": events.ts, "type": events.types}
         columns |= {"dense": events.users, "wide": events.wide}
         for name, values in columns.items():
@@ -196,7 +196,7 @@ def line(
 
 
 def spent_on(plan: sase.Plan, table: pa.Table, threads: int) -> tuple[Spent, sase.Matches]:
-    """What a run takes, until its matches are counted, and these."""
+    """The time of a run, until its matches are counted, and their number."""
     begun = Spent.now()
     matches = plan.run(table, threads=threads)
     assert len(matches)
@@ -213,7 +213,7 @@ class Spent(NamedTuple):
 
     @classmethod
     def now(cls) -> Spent:
-        """What this process has spent."""
+        """The resources that this process has used."""
         used = resource.getrusage(resource.RUSAGE_SELF)
         return cls(used.ru_utime + used.ru_stime, used.ru_stime, time.perf_counter())
 
@@ -248,9 +248,9 @@ def steps_of(shape: str) -> int:
 
 
 def peak(keys: int, shape: str, known: int, span: int, kind: str = "dense") -> int:
-    """The most memory of a process in which so many users view, and then all put into the cart.
+    """The most memory of a process in which all users view, and then all put into the cart.
 
-    Of these so many are told apart.
+    It knows this number of them apart.
     """
     steps = steps_of(shape)
     ts = np.arange(steps * keys) + 1

@@ -34,7 +34,7 @@ TRADES, DAYS, MILLISECONDS = 1_000_000, range(5, 51, 5), range(10, 101, 10)
 TRADED = tuple(f"S{number}" for number in range(1, 51))
 PONCO = "SEQ(SET(C c, D d), SET(P+ p[], R+ r[]), SET(B b, H h))"
 PNYSE = "SEQ(SET(S1+ a[], S2+ g[]), S3+ i[])"
-# What a tree joins of them: no series.
+# The part that a tree joins: no series.
 TREE_ONCO = "SEQ(SET(C c, D d), SET(B b, H h))"
 TREE_NYSE = "SEQ(SET(S1 a, S2 g), S3 i)"
 RISING = ("a[i].price > a[i-1].price", "g[i].price > g[i-1].price", "i[i].price < i[i-1].price")
@@ -48,14 +48,14 @@ TREE = (
     "push_window_into_construction",
     "join_by_tree",
 )
-SET_TREE = ("evaluate_runs", "partition_stacks", "push_simple_conditions", "join_sets")
+SET_TREE = ("evaluate_runs", "partition_stacks", "push_simple_conditions")
 TREE_OF_SETS = "tree of sets"
 FORMS = {"runs": RUNS, "tree": TREE, TREE_OF_SETS: SET_TREE}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A point of a figure: the queries whose throughputs are averaged, and the stream."""
+    """A point of a figure: the queries with averaged throughputs, and the stream."""
 
     label: str
     queries: tuple[str, ...]
@@ -63,12 +63,12 @@ class Cell:
     form: str = "runs"
 
 
-# The points of a figure, of so many events and patterns.
+# The points of a figure, of a number of events and patterns.
 Cells: TypeAlias = Callable[[int | None, int], Iterator[Cell]]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print a line for each point, and what that says of the findings of the paper."""
+    """Print a line for each point, and its support for the findings of the paper."""
     parser = argparse.ArgumentParser(
         prog="python -m experiments.match_windows", description=__doc__
     )
@@ -97,6 +97,8 @@ def written(folder: Path, form: str) -> dict[str, str]:
     found = {}
     for method in (PLAIN, *METHODS):
         rewrites = [f'"{name}"' for name in FORMS[form]]
+        if form == TREE_OF_SETS:
+            rewrites.append('{ algorithm = "by joins" }')
         if method in ("fp", "fpc") and form == "runs":
             rewrites.append('"partition_stacks"')
         if method != PLAIN:
@@ -108,7 +110,7 @@ def written(folder: Path, form: str) -> dict[str, str]:
 
 
 def measured(cell: Cell, recipes: dict[str, str]) -> Point:
-    """The throughputs of a point, and what explains them."""
+    """The throughputs of a point, and the figures that explain them."""
     point = Point(cell.label)
     for query in cell.queries:
         counts = set[int]()
@@ -147,7 +149,7 @@ def run(query: str, table: pa.Table, recipe: str) -> tuple[float, sase.Report, i
 def random_patterns(
     kind: str, types: Sequence[str], length: int, count: int, asked: str
 ) -> tuple[str, ...]:
-    """Patterns of distinct types: a sequence, or a set; what is asked of each stands behind it."""
+    """Patterns of distinct types: a sequence, or a set; the condition on each is behind it."""
     random = Random(length)
     found = []
     for _ in range(count):
@@ -194,7 +196,7 @@ def by_days(events: int | None, patterns: int) -> Iterator[Cell]:
 
 
 def tree_by_days(events: int | None, patterns: int) -> Iterator[Cell]:
-    """The same for what a tree joins: the single events, of which it finds every match."""
+    """The same for the part that a tree joins: the single events, with every match of these."""
     table = onco(events or ONCO_EVENTS)
     for days in DAYS:
         query = f"EVENT {TREE_ONCO} WHERE [pid] WITHIN {days * DAY} INCLUSIVE"

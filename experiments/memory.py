@@ -42,7 +42,7 @@ def of_run(cell: Cell) -> Growth:
 
 
 def of_stream(keys: Keys, marks: Sequence[int]) -> dict[int, int]:
-    """By how many bytes, after the warm-up, so many events that were pushed made it grow."""
+    """The bytes by which the process grew, after the warm-up, while events were pushed."""
     return dict(zip(marks, _child("stream", keys, *map(str, marks)), strict=True))
 
 

@@ -1,8 +1,8 @@
 """Negative groups of two against a single negative component: medians of runs, which take turns.
 
 The group is decided by chains of events that bound the walk; with a condition between its events,
-or with the match, by a search in the gap of each sequence. A condition with the match is asked of a
-single component as well. The stream is D3: 1,000 keys, 20 types, one event a unit of time.
+or with the match, by a search in the gap of each sequence. A single component has a condition with
+the match, too. The stream is D3: 1,000 keys, 20 types, one event a unit of time.
 
     python -m experiments.negative_groups [--events N] [--rounds N]
 """
@@ -23,7 +23,7 @@ from experiments.cells import D3, WINDOW
 
 PATTERN = "EVENT SEQ(E1 a, {}, E4 d) WHERE [attr1]{} WITHIN {}"
 GROUP = "!(SEQ(E2 b, E3 c))"
-# What forbids, and the conditions on it.
+# The negative part, and the conditions on it.
 WAYS = {
     "one component": ("!(E2 b)", ""),
     "one, b.attr3 < a.attr3": ("!(E2 b)", " AND b.attr3 < a.attr3"),

@@ -1,9 +1,8 @@
 """The plain match window of the 2012 paper: each is searched by itself, and none is left out.
 
 The events of the window of each event are given to the automaton, which looks for the matches that
-begin with that one. Nothing is known from one window in the next, and events of no component are
-events like all others. It finds what runs do that meet each event once, and takes longer.
-"""
+begin with that one. One window learns nothing from another, and events of no component are events
+like all others. It finds the same matches as runs that meet each event once, and takes longer."""
 
 from __future__ import annotations
 
@@ -27,9 +26,11 @@ from sase.engine.kernels.runs.matches import Listed, is_shown, write_ended, writ
 from sase.engine.kernels.runs.step import HEAD, Ended, commit, end_run, step
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators import opening
-from sase.engine.operators.contract import span_of
-from sase.engine.operators.sets.evaluation import SetEvaluationState
+from sase.engine.operators.contract import Context, span_of
+from sase.engine.operators.kleene.run_operator import NodeStore, RunOperator
+from sase.engine.operators.sets.run_sinks import SetSink
 from sase.planning.physical.runs import SetLines, SetRuns
+from sase.planning.plan.nodes import RunEvaluation
 
 
 @kernel
@@ -84,12 +85,34 @@ def search_windows(
     return DONE
 
 
-class PlainWindows(SetEvaluationState):
+class PlainStore(NodeStore):
+    """The runs of one window at a time."""
+
+    def search(self, incoming: Incoming, span: int, counted: Numbers) -> int:
+        """Search windows until the kernel stops; why it did."""
+        later = self._runs._replace(rules=self._runs.rules._replace(first=0))
+        ended = self._step.ended or Ended(np.array([NOTHING, 0, 0], np.int64))
+        assert self._step.members is not None
+        why: int = search_windows(
+            self._program.machine(), self._graph, self._step.members, self._runs, later, ended,
+            incoming, span, self._most, self._room.written, self._room.beside, counted,
+        )  # fmt: skip
+        return why
+
+    def double(self) -> None:
+        """Make room for twice as many nodes."""
+        self._make_room_for_nodes(2 * len(self._runs.cells))
+
+
+class PlainWindows(RunOperator):
     """An evaluation that has all events at its end, and searches their windows then."""
 
-    # The times of all events, and what was counted.
+    # The times of all events, and the counters.
     times: Numbers = np.empty(0, np.int64)
     counted: Numbers = np.zeros(2, np.int64)
+
+    def __init__(self, node: RunEvaluation, context: Context, *_: Any, **__: Any) -> None:
+        super().__init__(node, context, PlainStore, SetSink)
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Any]:
         """Take the events of a block."""
@@ -119,20 +142,16 @@ class PlainWindows(SetEvaluationState):
             for name in ("numbers", "begins", "takes"):
                 getattr(whole, name)[spots] = getattr(incoming, name)
         whole.ties[:] = np.append(0, np.cumsum(np.diff(self.times) > 0))
-        self._make_room_for_keys(1)
-        state = self._runs.state
-        state[nodes.AT], why = 0, FULL
-        span = span_of(self._window)
+        store = self.store
+        assert isinstance(store, PlainStore)
+        store.make_room_for_keys(1)
+        store.begin_block(whole)
+        why = FULL
         while why != DONE:
-            later = self._runs._replace(rules=self._runs.rules._replace(first=0))
-            why = search_windows(
-                self._program.machine(), self._graph, self._members, self._runs, later,
-                self._ended, whole, span, self._most, self._room.written, self._room.beside,
-                self.counted,
-            )  # fmt: skip
-            yield from self._flush(why)
+            why = store.search(whole, span_of(self._window), self.counted)
+            yield from self.flushed(why)
             if why == CROWDED:
-                self._make_room_for_nodes(2 * len(self._runs.cells))
+                store.double()
 
 
 def searched_by_itself(query: str, table: pa.Table, recipe: str) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""What a process and all that it started take: CPU seconds, and the memory of Python workers.
+"""The use of a process and all that it started: CPU seconds, and the memory of Python workers.
 
 Linux only: read from /proc.
 """

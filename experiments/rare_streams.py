@@ -17,7 +17,7 @@ PLACES = ("first", "middle", "last")
 def rare_stream(
     events: int, one_in: int, *, types: int = TYPES, domains: Sequence[int] = (KEYS,)
 ) -> Callable[[], pa.Table]:
-    """Events of some types and attributes, of which one in so many is of the rare type."""
+    """Events of some types and attributes; one in `one_in` is of the rare type."""
     return lambda: _made(events, one_in, types, tuple(domains))
 
 
@@ -34,7 +34,7 @@ def _made(events: int, one_in: int, types: int, domains: tuple[int, ...]) -> pa.
 
 
 def pattern(length: int, place: str, *, negated: bool = False) -> str:
-    """So many components with the rare one in a place; with one negated behind the first."""
+    """A number of components with the rare one in a place; with one negated behind the first."""
     parts = [f"E{number} {name}" for number, name in enumerate("abcde"[: length - 1], 1)]
     at = {"first": 0, "middle": length // 2, "last": length - 1}[place]
     parts.insert(at, f"{RARE} r")

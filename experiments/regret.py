@@ -27,7 +27,7 @@ from sase.binding.input_options import InputOptions
 from sase.engine.columns import Events
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.sources.discovered import Discovered
-from sase.planning.cost import cost_of
+from sase.planning.cost.cost import cost_of
 from sase.planning.recipes import recipe_names
 
 RUNS, SLOW, NEAR, LONGEST, SAMPLE = 5, 3.0, 1.5, 10.0, 20_000
@@ -41,7 +41,7 @@ class TooSlow(Exception):
 
 
 class Cell(NamedTuple):
-    """What came out of a query: the seconds of each plan, and estimated and actual results."""
+    """The result of a query: the seconds of each plan, and estimated and actual results."""
 
     drawn: Drawn
     seconds: dict[str, float]
@@ -157,7 +157,7 @@ def _compared(plans: dict[str, Any], table: Any) -> tuple[dict[str, float], int]
         return {}, results
     near = [each for each, taken in found.items() if taken[0] < NEAR * best]
     near += [o for o in found if CHOSEN in alike[o] and o not in near]
-    for _ in range(RUNS - 1 if best < 1 else 1):  # what takes long varies little
+    for _ in range(RUNS - 1 if best < 1 else 1):  # long times vary little
         for operators in near:
             found[operators].append(run_once(plans[alike[operators][0]], table, inf)[0])
     return {

@@ -3,9 +3,8 @@
     python -m experiments regret [--cells N] [--seed S] [--events 1000000 12000000] [--csv FILE]
 
 Cells are drawn from the grid. Of each run, in turn, the plan of `sase.match`, the plan without
-statistics, and every recipe whose plan is another. What takes three times as long as the best so
-far, or 2 GB, is broken off. Cells with too many matches are left out.
-"""
+statistics, and every recipe with a different plan. A run that takes three times as long as the best
+so far, or 2 GB, is broken off. Cells with too many matches are left out."""
 
 from __future__ import annotations
 
@@ -33,11 +32,11 @@ from sase.api.execution import measured as statistics_of
 from sase.binding.input_options import InputOptions
 from sase.engine.sources.discovered import Discovered
 from sase.errors import BudgetError
-from sase.planning.cost import cost_of
+from sase.planning.cost.cost import cost_of
 from sase.planning.recipes import recipe_names
 from sase.planning.statistics import Statistics
 
-# A pattern and what is asked of it beside its window; R is one event in 10,000.
+# A pattern and its conditions, without its window; R is one event in 10,000.
 PATTERNS = (
     "SEQ(A a, B b) WHERE [k]",
     "SEQ(A a, A b) WHERE [k]",
@@ -65,8 +64,8 @@ WINDOWS = (20, 100, 1_000, 10_000, 100_000, 1_000_000, None)
 TYPES = (2, 6, 20, 50)
 EVENTS = (1_000_000, 5_000_000, 12_000_000, 50_000_000)
 VALUES, ONE_IN, MOST_MATCHES = 1_000, 10_000, 5_000_000
-# Of what is broken off: how many times as long as the best it takes, and so many seconds more. What
-# is near the best runs more often.
+# A run is broken off that takes this many times as long as the best, and some seconds more. Runs
+# near the best are repeated more often.
 LEAST = 0.2
 RUNS, NEAR, SLOW, MOST_SECONDS, MEMORY, LIMIT = 3, 1.3, 3.0, 9.0, "2GB", 1.5
 CHOSEN, PLAIN = "chosen", "without statistics"

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sase.generate import uniform_events
 
 EVENTS = 1_000_000
-# Streams of other lengths tell what a run takes from what an event takes.
+# Streams of other lengths separate the time of a run from the time of an event.
 LENGTHS = (200_000, 1_000_000, 3_000_000)
 DOMAINS = (5, 20, 100, 1_000, 10_000, 100_000, 1_000_000)
 WINDOWS = (1_000, 10_000, 100_000)
@@ -48,7 +48,7 @@ class Drawn:
 
 
 def workload(count: int, seed: int) -> Iterator[Drawn]:
-    """So many queries, each with a stream of its own."""
+    """A number of queries, each with a stream of its own."""
     rng = random.Random(seed)
     for number in range(count):
         yield _drawn(number, rng)

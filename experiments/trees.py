@@ -1,7 +1,7 @@
 """Trees of joins on random patterns with a rare component: the chosen plan, the walk, the best.
 
 Each query runs by every recipe and by the plan that statistics of a sample choose, in turn, as in
-`experiments/regret.py`; what is compared are medians of the time of the processor.
+`experiments/regret.py`; the comparison is of medians of the time of the processor.
 
     python -m experiments.trees [--queries N] [--events N] [--seed N]
 """
@@ -33,7 +33,7 @@ CONDITIONS = ([], [], [], [ON_ONE], [ON_TWO], [ON_ONE, ON_TWO], [ON_RARE])
 
 @dataclass(frozen=True)
 class RareQuery(Drawn):
-    """A query in which the component at a place has one of so many events."""
+    """A query in which the component at a place has one of `one_in` events."""
 
     place: str
     one_in: int
@@ -49,7 +49,7 @@ class RareQuery(Drawn):
 
 
 def workload(count: int, seed: int) -> Iterator[RareQuery]:
-    """So many queries of 3 to 6 components, every fifth without a key, some with a negative one."""
+    """Queries of 3 to 6 components, every fifth without a key, some with a negative one."""
     rng = random.Random(seed)
     for number in range(count):
         length, place = rng.choice(LENGTHS), PLACES[number % len(PLACES)]

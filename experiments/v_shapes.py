@@ -1,7 +1,7 @@
 """Ours: prices that fall and then rise again, by partition contiguity, of many symbols.
 
-Prices walk at random. Told are the share of events that are in a match, the seconds that pass until
-all matches are listed, and those of the processor.
+Prices walk at random. The output has the share of events that are in a match, the seconds that pass
+until all matches are listed, and those of the processor.
 
     python -m experiments.v_shapes [--events N] [--symbols N] [--rounds N] [--threads N …]
 """

@@ -1,4 +1,4 @@
-"""What the figures of match windows say of the findings of their paper (KDD 2012, section 6)."""
+"""The findings of the paper on match windows (KDD 2012, section 6), by the figures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 PLAIN, METHODS = "plain", ("f", "fp", "fpc", "fc")
-# What is measured twice differs by as much.
+# Two measurements of the same work differ by as much.
 NOISE = 0.9
 # Figures of runs, and those of trees.
 OF_TREES = {"6a": "7a", "6b": "7b", "6c": "7c", "6d": "7d", "6e": "7e", "6f": "7f", "8a": "8b"}
@@ -90,7 +90,7 @@ Figures: TypeAlias = dict[str, list[Point]]
 
 
 def findings(figures: Figures) -> Iterator[str]:
-    """Each finding that the figures tell of, and what they say."""
+    """Each finding that the figures support or not, and the figures."""
     for figure, points in figures.items():
         met = sum(_is_more_gained_by_more(each) for each in points)
         yield f"{figure}: fpc >= fp >= f >= 1 at {met} of {len(points)} points"

@@ -1,4 +1,4 @@
-"""What sets and match windows cost by the length of the stream, pushed in batches.
+"""The cost of sets and match windows by the length of the stream, pushed in batches.
 
 python -m experiments.window_growth [--events N]
 
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def grown(recipe: str, events: int) -> Iterator[str]:
-    """What each part of the stream took."""
+    """The time of each part of the stream."""
     batch = nyse(min(BATCH, events // PARTS))
     matcher = sase.compile(QUERY, batch, plan=recipe).open()
     pushes = events // batch.num_rows // PARTS
@@ -59,7 +59,7 @@ def grown(recipe: str, events: int) -> Iterator[str]:
 
 
 def later(batch: pa.Table, times: int) -> pa.Table:
-    """The same trades, so many times the length of all of them later."""
+    """The same trades, moved by a number of times the length of all of them."""
     ts = batch["ts"].to_numpy()
     length = int(ts[-1] - ts[0]) + 1
     return batch.set_column(0, "ts", pa.array(ts + np.int64(times * length)))

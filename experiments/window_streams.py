@@ -1,7 +1,7 @@
 """Stand-ins for the streams of the paper on match windows, which are not public.
 
 `onco` are treatments of patients in cycles of drugs and blood counts, among other events of theirs;
-`nyse` trades that come in bursts. Both follow what the paper says of its streams, and no more.
+`nyse` trades that come in bursts. Both follow the paper's description of its streams, and no more.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks of findings: each looks at what was measured, and says with which figures it decided."""
+"""Checks of findings: each compares measured figures, and names those that decided."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from experiments.core.results import Results
 
 Check = Callable[[Results], Verdict]
 RATE = "events_per_s"
-# By the clock of the processor, which what else runs on the machine does not change.
+# By the clock of the processor, which other work on the machine does not change.
 CPU_RATE = "events_per_cpu_s"
 
 
@@ -25,7 +25,7 @@ def ahead(
     panel: str = "",
     when: Callable[[Any], bool] = lambda x: True,
 ) -> Check:
-    """That one way's figure is at least so many times that of the other, at every point chosen."""
+    """The figure of one way is at least `factor` times that of the other, at every chosen point."""
 
     def check(results: Results) -> Verdict:
         ratios = {x: r for x, r in results.ratios(one, other, y, panel).items() if when(x)}
@@ -175,7 +175,7 @@ def dearer(
     panel: str = "",
     when: Callable[[Any], bool] = lambda x: True,
 ) -> Check:
-    """That one way has at least so many times as much of a figure for each unit of another one."""
+    """One way has at least `factor` times as much of a figure for each unit of another one."""
 
     def check(results: Results) -> Verdict:
         above, below = (results.ratios(one, other, y, panel) for y in (of, by))
@@ -189,7 +189,7 @@ def dearer(
 
 
 def every(*checks: Check) -> Check:
-    """That several hold together; what was not measured does not count unless nothing was."""
+    """Several checks hold together; one that was not measured counts only if none was."""
 
     def check(results: Results) -> Verdict:
         verdicts = [each(results) for each in checks]

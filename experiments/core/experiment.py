@@ -1,4 +1,4 @@
-"""What an experiment is: points at which several ways run, plots of them, and what should hold."""
+"""An experiment: points at which several ways run, their plots, and the expected findings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Size:
     most_seconds: float
 
     def of(self, full: Value, quick: Value, tiny: Value) -> Value:
-        """What belongs to this size."""
+        """The part for this size."""
         return {"full": full, "quick": quick, "tiny": tiny}[self.name]
 
 
@@ -36,7 +36,7 @@ SIZES = {
 
 
 class Outcome(NamedTuple):
-    """What a run found: how many matches, a sum by which those of two ways are told apart.
+    """The result of a run: the number of matches, and a sum that differs if those of two ways do.
 
     Of the `figures` `own_s` are seconds by a clock of its own, and `cpu_s` those of the processor,
     which count instead of ours.
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 
 
 class Way(NamedTuple):
-    """One of what is compared: `run` is timed, and `told` says afterwards what it found.
+    """One of the compared ways: `run` is timed, and `told` returns its result afterwards.
 
     `probe` runs once, without being timed, for more figures.
     """
@@ -62,7 +62,7 @@ class Way(NamedTuple):
 class Point:
     """The ways at one place of the x axis; each is made of the data, before the clock starts.
 
-    The matches, and the sum that goes with them, are checked where they are known. Unless `alike`
+    The matches, and their sum, are checked where they are known. Unless `alike`
     is off, all ways must find the same.
     """
 
@@ -104,7 +104,7 @@ class Verdict(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Why a finding does not hold: a sentence, and the check of the figures by which it goes."""
+    """The reason why a finding does not hold: a sentence, and the check that supports it."""
 
     said: str
     check: Callable[[Results], Verdict]
@@ -125,7 +125,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure or a question: `said` is what the paper found, in one sentence.
+    """A figure or a question: `said` is the finding of the paper, in one sentence.
 
     `shown` are the columns of its table in the report, beside those that all have.
     """
@@ -140,8 +140,8 @@ class Experiment:
     shown: tuple[str, ...] = ()
     # Of all threads of this process; others where the work is done by children.
     cpu: Callable[[], float] = field(default=time.process_time)
-    # A run that repeats what it measures by itself: it is neither repeated nor broken off.
+    # A run that repeats its measurement by itself: it is neither repeated nor broken off.
     once: bool = False
-    # What it needs beside the package, so that tests of it are where that is tested. Its runs are
-    # not broken off: whom they talk to would be left in the middle of a sentence.
+    # The needs beside the package; its tests are in the folder that has them. Its runs are not
+    # broken off: that would leave the program on the other side in the middle of a message.
     uses: str = ""

@@ -20,9 +20,9 @@ from experiments.machine import forget_peak, peak_bytes
 from sase.engine.kernels.jit.compiler import compilations
 from sase.errors import BudgetError
 
-# A way whose first run takes longer than this share of what it may take is not tried further on.
+# A way is not tried further on if its first run takes longer than this share of its limit.
 GIVE_UP = 0.2
-# What all runs of a way at a point may take, in units of what one may take.
+# The limit of all runs of a way at a point, in units of the limit of one.
 ROUNDS_FOR = 0.5
 
 
@@ -31,7 +31,7 @@ class TooSlow(Exception):
 
 
 class Wrong(Exception):
-    """Ways that do not find the same, or not what is known."""
+    """Ways that find different results, or not the known one."""
 
 
 class Sample(NamedTuple):
@@ -131,10 +131,7 @@ def _more_rounds(
     cpu: Callable[[], float],
     point: Point,
 ) -> None:
-    """Runs in turn, each round in another order; what takes long runs less often.
-
-    The first run of each way warmed it up and does not count, unless it stays the only one.
-    """
+    """Runs in turn, each round in another order; long ones run less often."""
     rounds = {}
     for name, samples in found.items():
         if not isinstance(samples, Stopped):
@@ -174,7 +171,7 @@ def _row(point: Point, name: str, found: list[Sample] | Stopped, way: Way | None
     if isinstance(found, Stopped):
         return row | {"status": found.status, "note": found.note, "events": point.events}
     assert way is not None
-    # A program with a clock of its own does not count its start, nor what it reads first.
+    # A program with a clock of its own does not count its start, nor the reading at its start.
     wall = Times.of([sample.outcome.figures.get("own_s", sample.wall) for sample in found])
     cpu = Times.of([sample.outcome.figures.get("cpu_s", sample.cpu) for sample in found])
     outcome = found[-1].outcome
@@ -183,7 +180,7 @@ def _row(point: Point, name: str, found: list[Sample] | Stopped, way: Way | None
         "status": MEASURED,
         "note": "",
         "events": point.events,
-        # Counts may have thousands of digits, which is what `log10_matches` is for.
+        # Counts may have thousands of digits; `log10_matches` is for these.
         "matches": outcome.matches if outcome.matches < 10**18 else "",
         "log10_matches": log10(outcome.matches) if outcome.matches > 0 else "",
         "check": "" if outcome.check is None else outcome.check,

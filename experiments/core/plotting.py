@@ -1,4 +1,4 @@
-"""Pictures of results, by matplotlib: told apart in grey by markers, dashes and hatches."""
+"""Pictures of results, by matplotlib: distinguished in grey by markers, dashes and hatches."""
 
 from __future__ import annotations
 

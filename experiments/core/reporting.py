@@ -20,7 +20,7 @@ SIZES = {
     " and what holds are no results.",
     "tiny": "The smallest size, by which tests see that all of it runs. Its times mean nothing.",
 }
-# The figures decide what holds, and which of the reasons why it does not.
+# The figures decide which findings hold, and which reason explains one that does not.
 REASON = "the reason, by the same figures"
 UNKNOWN = "these figures show no reason"
 OVERVIEW = "Each section says when and on what it was measured."
@@ -28,7 +28,7 @@ HEADER = ("x", "way", "matches", "ms", "CPU ms", "M events/s", "MB grown")
 
 
 class Section(NamedTuple):
-    """An experiment, what was measured, its pictures, and what holds of what should."""
+    """An experiment, its measurements, its pictures, and which of the expected findings hold."""
 
     experiment: Experiment
     results: Results
@@ -65,7 +65,7 @@ def write(experiments: Iterable[Experiment], folder: Path) -> list[Path]:
 
 
 def _places(all_of_it: list[Section]) -> list[str]:
-    """When and on what it was measured: each different machine, versions and commit."""
+    """The time and place of a measurement: each different machine, versions and commit."""
     names = ("machine", "versions", "commit", "size")
     rows = [row for section in all_of_it for row in section.results.rows]
     days = sorted({row["measured_at"][:10] for row in rows})

@@ -1,4 +1,4 @@
-"""The rows of an experiment, one for each way at each point, as CSV with what they ran on."""
+"""The rows of an experiment, one for each way at each point, as CSV with the machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS = (
     "panel", "x", "way", "status", "note", "events", "matches", "log10_matches", "check", "rounds",
     "wall_s", "wall_low_s", "wall_high_s", "cpu_s", "grown_bytes", "events_per_s",
 )  # fmt: skip
-# What is made of the others when they are read.
+# Columns that are computed from the others when they are read.
 MADE = ("events_per_cpu_s",)
 PLACE = ("size", "commit", "machine", "versions", "measured_at")
 _TEXTS = {"panel", "way", "status", "note", *PLACE}
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 
 def place(size: str) -> dict[str, str]:
-    """What the rows of a run have in common."""
+    """The values that all rows of a run have in common."""
     return {
         "size": size,
         "commit": machine.commit(),
@@ -38,7 +38,7 @@ def place(size: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Results:
-    """What was measured of one experiment."""
+    """The measurements of one experiment."""
 
     rows: Sequence[Row]
 

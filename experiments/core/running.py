@@ -1,4 +1,4 @@
-"""Experiments run one after the other; what is measured already is not run again."""
+"""Experiments run one after the other; a measured one is not run again."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from experiments.core import results
 from experiments.core.experiment import SIZES, Experiment, Point, Size
 from experiments.core.measuring import GIVE_UP, Wrong, give_up, measured, warm_up
 from experiments.core.results import MEASURED, TOO_SLOW, Row
-from sase.cli.progress import WIDTH, Progress
+from sase.cli.messages import WIDTH, Progress
 
-# Where the results of a size are: what is committed is the full size alone.
+# The folder for the results of a size: only the full size is committed.
 PLACES = {
     "full": Path(__file__).parents[1] / "results",
     "quick": Path("build/experiments/quick"),
@@ -32,7 +32,7 @@ class Steps(Progress):
         self._points = total
 
     def line(self) -> str:
-        """A bar, and what is being measured."""
+        """A bar, and the current measurement."""
         done = self.rows / max(self._points, 1)
         return f"{'█' * round(done * WIDTH):░<{WIDTH}} {self.rows}/{self._points}  {self.what}"
 
@@ -69,7 +69,7 @@ def _run(
     steps: Steps,
 ) -> None:
     begin = steps.seconds
-    # What lives on anyway need not be looked through before each run.
+    # Objects that live on anyway need not be looked through before each run.
     gc.collect()
     gc.freeze()
     rows: list[Row] = []
@@ -97,7 +97,7 @@ def _run(
 
 
 def _rows_of(point: Point, known: list[Row]) -> list[Row] | None:
-    """What is known of all ways of a point, or None."""
+    """The known result of all ways of a point, or None."""
     found = {row["way"]: row for row in known if (row["panel"], row["x"]) == (point.panel, point.x)}
     return [found[name] for name in point.ways] if set(point.ways) <= set(found) else None
 

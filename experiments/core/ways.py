@@ -1,4 +1,4 @@
-"""Ways to run a query: by a recipe, listed, counted or compressed; and figures of what it did."""
+"""Ways to run a query: by a recipe, listed, counted or compressed; and figures of the run."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from sase.engine.pipeline.batch import held
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.set_results import CountedHistories, ListedMatches
 from sase.engine.sources.discovered import Discovered
-from sase.planning.history_counts import MERGING, counting_histories
-from sase.planning.nodes import SequenceConstruction, require
-from sase.planning.plan import EnginePlan
+from sase.planning.counting import MERGING, counting_histories
+from sase.planning.engine_plan import EnginePlan
+from sase.planning.plan.nodes import SequenceConstruction, require
 from sase.planning.recipes import recipe_names
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 Make = Callable[[Any], Way]
-# How often what is compared is run in turn.
+# The number of runs in turn of compared ways.
 PAIRS = 9
-# What may be found one by one.
+# The most matches that may be found one by one.
 ANY_NUMBER = 2**63
 
 
@@ -107,10 +107,10 @@ def by_statistics(text: str, plan: str = "optimized", sample: int = 20_000) -> M
 
 
 def in_a_row(make: Make, repeats: int, enough: float) -> Make:
-    """A way several times one after the other, or for so many seconds, of which the median counts.
+    """A way several times one after the other, or for some seconds, of which the median counts.
 
-    Between the runs of several ways what one needs leaves the caches and the memory of Arrow: this
-    is how a program is timed that repeats its work by itself.
+    Between the runs of several ways its data leave the caches and the memory of Arrow. A program
+    that repeats its work by itself is timed in this way.
     """
 
     def make_it(data: Any) -> Way:
@@ -175,7 +175,7 @@ def by_histories(text: str) -> Make:
         def run() -> CountedHistories:
             return counted_histories(engine, table)
 
-        return Way(run, lambda found: Outcome(found.count(), None, counters(found.report)))
+        return Way(run, lambda f: Outcome(f.count(ANY_NUMBER), None, counters(f.report)))
 
     return make
 
@@ -235,7 +235,7 @@ def _told(found: Any) -> Outcome:
 
 
 def counters(report: Any) -> dict[str, float]:
-    """What the operators counted that experiments show: of lists the sum."""
+    """The counters of operators that experiments show; of lists the sum."""
     wanted = {
         "sequences", "visited", "walks", "instances", "candidates",
         "runs", "initiated", "split", "steps", "merged", "merged_alive", "backtracked", "reread",
@@ -261,11 +261,10 @@ def cost_by_operator(plan: sase.Plan, table: pa.Table) -> dict[str, float]:
 
 
 def buffer_cost(plan: sase.Plan, table: pa.Table) -> dict[str, float]:
-    """The seconds of the processor by which merged runs keep what they have bound, of no match.
+    """The seconds of the processor that merged runs take to keep their bindings, of no match.
 
-    A count of their histories takes the same steps, and lets go of it: the median of what that
-    saves, the one in turn with the other.
-    """
+    A count of their histories takes the same steps, and keeps nothing. The result is the median of
+    the saved times, of runs in turn."""
     engine, saved = counting(plan), list[float]()
     for _ in range(PAIRS):
         taken = []

@@ -4,6 +4,7 @@ from experiments.core.experiment import Experiment
 from experiments.figures import (
     batches_of_w,
     cells,
+    cliffs,
     cold_start,
     conditions,
     fig8,
@@ -46,7 +47,17 @@ SASE_PLUS = (fig8a, fig8b, fig8d, fig8e)
 SASE_PLUS_PLUS = (pp_theta, pp_window, pp_costs, pp_count)
 IMPRECISE = (ip_window, ip_costs, ip_theta, ip_intervals, ip_series, ip_readings)
 ZSTREAM = (trees,)
-OURS = (cells, many_keys, series_of_keys, optimizer, micro_batches, cold_start, memory_of, rules)
+OURS = (
+    cells,
+    cliffs,
+    many_keys,
+    series_of_keys,
+    optimizer,
+    micro_batches,
+    cold_start,
+    memory_of,
+    rules,
+)
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *(each.EXPERIMENT for each in SASE),

@@ -40,13 +40,13 @@ DUCKDB = "DuckDB, one thread"
 PLACE = Path("build/experiments/limit")
 # The script beside the C program, which is not part of the repository.
 VARIABLE = "SASE_LIMIT"
-# A way is run no more often once it took so many seconds.
+# A way is not run again once it took this number of seconds.
 ENOUGH = 1.0
 MOST_OF_C = 2.0
 
 
 def points(size: Size) -> Iterator[Point]:
-    """A point for each cell. Small sizes have the cells whose streams are short."""
+    """A point for each cell. Small sizes have the cells with short streams."""
     cells = [cell for cell in CELLS if size.name == "full" or cell.stream is D1]
     for cell in cells[: size.of(None, None, 0)]:
         ways = {RUN: listed(cell.query.text), STRINGS: _strings(cell), MATCH: _match(cell)}
@@ -148,7 +148,7 @@ def compiling(most_ms: float) -> Check:
 
 
 def rate_of(way: str, cell: str, least: float) -> Check:
-    """That a way goes through so many events a second."""
+    """A way reads at least `least` events a second."""
 
     def check(results: Results) -> Verdict:
         found = results.at(way, cell)

@@ -1,4 +1,4 @@
-"""Ours: what a new process takes, from nothing to the first answer."""
+"""Ours: the time of a new process, from nothing to the first answer."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ print(json.dumps(found))
 """
 
 
-# What a first query of an installation may ask.
+# The forms of a first query of an installation.
 ASKED = {
     "sequence": QUERY,
     "arithmetic, absence": "EVENT SEQ(E1 a, !(E2 b), E3 c)"

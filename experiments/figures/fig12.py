@@ -12,7 +12,7 @@ from experiments.figures.relational import duckdb_join, polars_join, streaming_j
 from experiments.figures.sequences import SOURCE, stream, template
 
 WINDOW = 10_000
-# The share of events that end a match of which a join has something to do, and what is near.
+# The share of events that end a match for which a join has work to do, and those near it.
 FEW, NEAR = 0.01, 1.5
 TESTS = {"1 equiv": ("attr1",), "2 equivs": ("attr1", "attr2")}
 OURS, DUCKDB, POLARS, STREAMING = "SASE", "DuckDB join", "Polars join", "streaming join"

@@ -1,4 +1,4 @@
-"""Figure 8 of SASE 2006: Basic against AIS over V1, whose selectivity more types stand for."""
+"""Figure 8 of SASE 2006: Basic against AIS over V1; more types simulate its selectivity."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WINDOW = 10_000
 
 
 def types_for(domain: int, length: int = 3) -> int:
-    """So many types give the selectivity of an equivalence test that is not evaluated (5.2)."""
+    """The number of types in place of the selectivity of an equivalence test (5.2)."""
     return round(TYPES * domain ** ((length - 1) / length))
 
 

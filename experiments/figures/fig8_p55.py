@@ -25,7 +25,7 @@ def points(size: Size) -> Iterator[Point]:
 
 
 def change(names: tuple[str, ...], low: float, high: float, y: str = CPU_RATE) -> Check:
-    """That with p = 0.55 the figure is so many times that with p = 0.7."""
+    """With p = 0.55 the figure is `low` to `high` times that with p = 0.7."""
 
     def check(results: Results) -> Verdict:
         ratios = {}

@@ -23,7 +23,7 @@ def points(size: Size) -> Iterator[Point]:
 
 
 def ratio(one: str, other: str, low: float, high: float, y: str = CPU_RATE) -> Check:
-    """That a figure of one query is so many times that of another."""
+    """A figure of one query is `low` to `high` times that of another."""
 
     def check(results: Results) -> Verdict:
         above, below = results.at(PLAN, one, y), results.at(PLAN, other, y)

@@ -8,8 +8,8 @@ from experiments.core.checks import CPU_RATE, ahead, between, every, near
 from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size
 from experiments.figures.stocks import IN_NODES, SOURCE, over_queries
 
-# As the paper prints it, and as it is written here otherwise, where an event is not read again by
-# what was put off at it.
+# As printed in the paper, and in the other form of this package, which does not read an event again
+# at which a run was put off.
 BASIC, PRINTED, OURS = "nfab", "backtrack_reread", "backtrack"
 HARD = ("p1-s2", "p1-s3", "p2-s3", "p3-s2", "p3-s3")
 REREAD = "reread_per_event"

@@ -41,7 +41,7 @@ def without_construction(size: Size) -> Iterator[Point]:
 
 
 def of_count(name: str) -> str:
-    """The panel of a query whose matches are counted."""
+    """The panel of a query with counted matches."""
     return f"{name}, counted"
 
 

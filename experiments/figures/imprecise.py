@@ -1,4 +1,4 @@
-"""What the experiments on imprecise time share: streams of intervals, queries, ways, checks."""
+"""Shared by the experiments on imprecise time: streams of intervals, queries, ways, checks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TIME, LENGTH, SEED = ("lo", "hi"), 10, 20140602
 # The paper's first way to a confidence, and ours.
 WORLDS, CLOSED = "worlds", "closed form"
 RECIPES = {WORLDS: "worlds", CLOSED: "optimized"}
-# A confidence to reach, and what its panel is called.
+# A confidence to reach, and the name of its panel.
 PANELS = {"": "none", "0.5": "0.5", "0.7": "0.7", "0.9": "0.9", "0.99": "0.99", "0.999": "0.999"}
 # So dense that few matches of three are likelier than their six orders.
 DENSE = {"": "none", "0.1": "0.1"}
@@ -36,7 +36,7 @@ def stream(size: Size, events: int, length: int = 0, at_once: int = 1) -> Callab
 def with_intervals(
     shares: Shares, events: int, length: int, spacing: int = 1, at_once: int = 1
 ) -> Callable[[], pa.Table]:
-    """So many events of four types, each at one of the `length` times up to the moment it came.
+    """A number of events of four types, each at one of the `length` times up to the moment it came.
 
     `at_once` come in a moment, and the next ones `spacing` later.
     """
@@ -61,7 +61,7 @@ def query(window: int, threshold: str = "", predicate: str = "b[i].v < 800") -> 
 
 
 def ways(text: str, names: Sequence[str] = (WORLDS, CLOSED)) -> dict[str, Make]:
-    """By each recipe all matches as row numbers, and what the operators took."""
+    """All matches by each recipe, as row numbers, and the figures of the operators."""
     probes = (cost_by_operator,)
     return {name: listed(text, RECIPES[name], probes=probes, time=TIME) for name in names}
 

@@ -1,4 +1,4 @@
-"""Figures 6b and 6c of SASE++ 2014: where the time goes with imprecise time, over the window."""
+"""Figures 6b and 6c of SASE++ 2014: the shares of the time with imprecise time, over the window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ours: what the length of intervals costs, from precise times to a billion units."""
+"""Ours: the cost of the length of intervals, from precise times to a billion units."""
 
 from __future__ import annotations
 

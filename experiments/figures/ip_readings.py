@@ -60,7 +60,7 @@ def points(size: Size) -> Iterator[Point]:
 
 
 def matches_at(rate: float, panel: str) -> Check:
-    """That there are matches, at so many events in a second."""
+    """There are matches at `rate` events in a second."""
 
     def check(results: Results) -> Verdict:
         rates = [value for _, value in results.curve(WAY, CPU_RATE, panel)]

@@ -1,4 +1,4 @@
-"""Ours: what dynamic programming gains over the enumeration of worlds, by how long a series is."""
+"""The gain of dynamic programming over the enumeration of worlds, over the length of series."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LENGTH, SERIES = 4, 2
 
 
 def chain(count: int) -> Callable[[], pa.Table]:
-    """Series of so many readings whose values rise, each between an A and a C."""
+    """Series of a number of readings with rising values, each between an A and a C."""
 
     def rows() -> pa.Table:
         kinds = ["A", *("B" for _ in range(count)), "C"] * SERIES
@@ -34,7 +34,7 @@ def chain(count: int) -> Callable[[], pa.Table]:
 
 
 def query(count: int) -> str:
-    """A correlated series of so many events."""
+    """A correlated series of a number of events."""
     window = 2 * (count + LENGTH)
     return f"EVENT SEQ(A a, B{{{count}}} b[], C c) WHERE b[i].v >= b[i-1].v WITHIN {window}"
 

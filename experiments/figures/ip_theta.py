@@ -43,7 +43,7 @@ def _ways(text: str) -> dict[str, Make]:
 
 
 def panel(predicate_class: str, threshold: str) -> str:
-    """What the panel of a class and a threshold is called."""
+    """The name of the panel of a class and a threshold."""
     return f"{predicate_class}, {PANELS[threshold]}"
 
 

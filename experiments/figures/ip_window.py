@@ -23,7 +23,7 @@ from experiments.figures.imprecise import (
 def points(size: Size) -> Iterator[Point]:
     """Short windows first; a panel has the ways that find the same, those of one threshold.
 
-    So many events come at once that intervals of ten units are as long as the rare ones are apart.
+    Enough events come at once that intervals of ten units are as long as the rare ones are apart.
     """
     events, at_once = size.of((1_000_000, 500), (100_000, 50), (2_000, 2))
     windows = size.of((6, 20, 50, 100, 150, 200), (20, 100), (50,))

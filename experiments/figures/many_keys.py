@@ -33,15 +33,15 @@ from experiments.many_keys import KINDS, MOST, SHAPES, Program, Users, row_sum
 FOLDER = Path(__file__).parents[2] / "build/experiments/many_keys"
 C, TWICE = "C, one thread", "C, twice at once"
 THREADS = {"one thread": 1, "two threads": 2}
-# From so many users on, up to so many, it is asked how far C is ahead; and by how many times two
-# threads are to be faster, of a million.
+# The numbers of users, from the least to the greatest, for which the lead of C is checked; and the
+# factor by which two threads are to be faster, with a million.
 FEW, MANY, MILLION, GAIN = 100_000, 5_000_000, 1_000_000, 1.6
-# What part of the gain of two programs of C explains a lesser gain.
+# The part of the gain of two programs of C that explains a lesser gain.
 NEARLY = 0.9
 # How many times as long two threads work at the least, and how many cores they keep busy at the
 # most, where both explain a lesser gain.
 MORE, BUSY = 1.05, 1.9
-# What is the same to the program in C, which reads the indices of a dictionary.
+# A kind that makes no difference to the program in C, which reads the indices of a dictionary.
 SAME_TO_C = ("dense", "dictionary")
 
 
@@ -124,7 +124,7 @@ def _theirs(shape: str, kind: str, copies: int) -> Make:
 
 
 def near_c(shape: str) -> Check:
-    """That one thread takes at most so many times the processor time of C, whatever the kind."""
+    """One thread takes at most a factor of the processor time of C, whatever the kind."""
 
     def check(results: Results) -> Verdict:
         found = {
@@ -140,7 +140,7 @@ def near_c(shape: str) -> Check:
 
 
 def is_c_uneven(shape: str) -> Check:
-    """That C took longer for what is the same to it, so much that ours is near enough to that."""
+    """C took longer for a kind that makes no difference to it, so ours is near enough to that."""
 
     def check(results: Results) -> Verdict:
         over = {at: ratio for at, ratio in _of_c(results, shape).items() if ratio > MOST[shape]}
@@ -167,7 +167,7 @@ def _of_c(results: Results, shape: str) -> dict[tuple[str, float], float]:
 
 
 def gains(results: Results) -> Verdict:
-    """That two threads on a million users are so many times faster than one."""
+    """Two threads on a million users are faster than one by at least the expected factor."""
     found = _gained(results)
     if not found:
         return Verdict(None, "not measured")
@@ -202,7 +202,7 @@ def _gained(results: Results) -> dict[str, float]:
 
 
 def _too_little(results: Results) -> dict[str, float]:
-    """What two threads gain where that is too little."""
+    """The gain of two threads if that is too little."""
     return {name: gain for name, gain in _gained(results).items() if gain < GAIN}
 
 

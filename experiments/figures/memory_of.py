@@ -1,4 +1,4 @@
-"""Ours: how much memory a run takes, and the state of a stream whose keys never repeat."""
+"""Ours: the memory of a run, and the state of a stream with keys that never repeat."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _of_stream(keys: memory.Keys, events: int) -> Make:
 
 
 def stays(most: float) -> Check:
-    """That the state after all events is at most so many MB above that after the first."""
+    """The state after all events is at most `most` MB above that after the first."""
 
     def check(results: Results) -> Verdict:
         told, holds = [], []

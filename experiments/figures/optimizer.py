@@ -52,7 +52,7 @@ def _figures(cell: Cell) -> Mapping[str, float]:
 
 
 def share(y: str, most: float, wanted: float, least_ms: float = 0.0) -> Check:
-    """That of so many of all queries the figure is at most this."""
+    """The figure of the `wanted` share of all queries is at most `most`."""
 
     def check(results: Results) -> Verdict:
         values = [row[y] for row in results.measured if y in row and row["best_ms"] >= least_ms]

@@ -1,4 +1,4 @@
-"""What the figures of SASE++ 2014 share: the template, streams, predicates of each class."""
+"""Shared by the figures of SASE++ 2014: the template, streams, predicates of each class."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SOURCE = "SASE++, 2014"
 # The recipes, each with the rewrites without all of which it is another one's plan.
 RECIPES: dict[str, tuple[str, ...]] = {
     "nfab": (),
-    "postponed": ("postpone_conditions",),
+    "postponed": ("use_algorithm",),
     "postponed_filters": ("unfold_aggregates", "filter_early"),
-    "collapsed": ("collapse_matches",),
+    "collapsed": ("use_algorithm",),
 }
 # The recipe `collapsed` lists the paths of a graph, and the paper's collapsed format lists none.
 FILTERED = {
@@ -89,7 +89,7 @@ def _with_theta(make: Make, events: int) -> Make:
             outcome = way.told(found)
             figures = dict(outcome.figures)
             theta = outcome.matches / events if outcome.matches < 10**18 else float("inf")
-            # What a plan makes on its way to matches: runs, or instances that walks look at.
+            # The intermediate results of a plan: runs, or instances that walks look at.
             made = figures.get("runs", figures.get("visited"))
             more = {} if made is None else {"runs_or_visits": made}
             return outcome._replace(figures={**figures, "theta": theta, **more})

@@ -1,4 +1,4 @@
-"""Figures 5g, 5i of SASE++ 2014: where the time goes over the window, by runs and postponed."""
+"""Figures 5g, 5i of SASE++ 2014: shares of the time over the window, by runs and postponed."""
 
 from __future__ import annotations
 

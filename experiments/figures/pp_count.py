@@ -20,7 +20,7 @@ CLASSES = {
 
 
 def points(size: Size) -> Iterator[Point]:
-    """Short windows first. What is counted has thousands of digits."""
+    """Short windows first. A count has thousands of digits."""
     events = size.of(200_000, 10_000, 500)
     stream = Shares(A_SHARE, B_SHARE, C_SHARE * size.of(1, 10, 100)).stream(events, 20140602)
     for panel, predicate in CLASSES.items():

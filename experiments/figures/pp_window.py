@@ -9,7 +9,8 @@ from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason
 from experiments.core.results import Results
 from experiments.figures.postponing import CLASSES, FILTERED, SOURCE, Shares, query, ways
 
-# So rare that W = 100,000 has 13 candidates, and θ stays below 1.6; of the values so many pass.
+# Rare enough that W = 100,000 has 13 candidates, and θ stays below 1.6; and the share of values
+# that pass.
 STREAM = Shares(1e-4, 1.3e-4, 1e-5)
 VALUES = {
     "true-value consistent": 800,
@@ -22,7 +23,7 @@ SMALL = {"full": 1.0, "quick": 10.0, "tiny": 300.0}
 
 
 def is_long(x: float) -> bool:
-    """Whether a window has so many candidates that there are runs in number."""
+    """Whether a window has enough candidates that there are runs in number."""
     return x >= 75_000
 
 
@@ -74,7 +75,7 @@ def follows_matches(panel: str) -> Check:
 
 
 def orders(factor: float) -> Check:
-    """That postponing with filters is somewhere so many times as fast as NFAb."""
+    """Postponing with filters is somewhere at least `factor` times as fast as NFAb."""
 
     def check(results: Results) -> Verdict:
         best = {}

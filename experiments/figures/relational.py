@@ -99,9 +99,8 @@ def polars_join(length: int, keys: Sequence[str], window: int) -> Make:
 def streaming_join(length: int, keys: Sequence[str], window: int) -> Make:
     """By an n-way symmetric hash join with a window on each stream, event by event in Python.
 
-    As the processor of the paper's figure it joins by the equalities, and asks for the order of
-    what it joined at the end.
-    """
+    As the processor of the paper's figure it joins by the equalities, and checks the order of the
+    joined events at the end."""
 
     def make(table: pa.Table) -> Way:
         source = _plain(table, keys)

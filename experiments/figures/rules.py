@@ -28,7 +28,7 @@ from sase.engine.resources import resident_memory
 
 ONE, PASS, EACH, PUSHES = "one of them", "one pass", "one by one", "in pushes"
 RULES, FEW = "values of 20", "a thousandth of the events each"
-# So many rows are pushed at a time, of fewer events: what a push costs is the same for each.
+# The number of rows that are pushed at a time, of fewer events: a push costs the same for each.
 ROWS, PUSHED = 10_000, "values of 20, in pushes of 10,000 rows"
 # Of 20 types and as many values a component asks one of 400 events; where there are 150 values,
 # the three of a query together ask a thousandth of all.
@@ -66,7 +66,7 @@ def points(size: Size) -> Iterator[Point]:
 
 
 def _pass(texts: list[str], known: dict[str, int]) -> Make:
-    """A script, compiled before the clock starts; `grown_mb` is what its run leaves in memory."""
+    """A script, compiled before the clock starts; `grown_mb` is the memory that its run leaves."""
 
     def make(table: pa.Table) -> Way:
         script = sase.Script(";\n".join(texts), table.schema)
@@ -125,12 +125,12 @@ def _same(known: dict[str, int], total: int) -> int:
 
 
 def is_hundred(count: float) -> bool:
-    """Whether so many queries are what is to be met: opening them counts, so of many events."""
+    """Whether this number of queries is the goal: opening them counts, so it has many events."""
     return count >= 100
 
 
 def reaches(rate: float, count: int) -> Check:
-    """That a pass of so many queries has a rate of events by the clock of the processor."""
+    """A pass of this number of queries has a rate of events by the clock of the processor."""
 
     def check(results: Results) -> Verdict:
         found = results.at(PASS, count, CPU_RATE, FEW)
@@ -142,7 +142,7 @@ def reaches(rate: float, count: int) -> Check:
 
 
 def costs_a_push(most: float) -> Check:
-    """That pushes take at most so many seconds for each and each of 100 queries beside a pass."""
+    """A push takes at most `most` seconds for each of 100 queries, beyond the time of a pass."""
 
     def check(results: Results) -> Verdict:
         seconds = [results.at(way, 100, "cpu_s", PUSHED) for way in (PUSHES, PASS)]

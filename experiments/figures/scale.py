@@ -73,7 +73,7 @@ def over_threads(size: Size) -> Iterator[Point]:
 
 
 def gains(least: float) -> Check:
-    """That two threads are so many times as fast as one."""
+    """Two threads are at least `least` times as fast as one."""
 
     def check(results: Results) -> Verdict:
         ratios = {}

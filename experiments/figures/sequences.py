@@ -1,4 +1,4 @@
-"""What the figures of SASE 2006 share: streams of Table 1, queries of their templates, axes."""
+"""Shared by the figures of SASE 2006: streams of Table 1, queries of their templates, axes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RATE = Plot("events_per_s", "events/s", "", log_y=True)
 def stream(
     events: int, *domains: int, types: int = TYPES, seed: int = SEED
 ) -> Callable[[], pa.Table]:
-    """A stream of so many events; the domains that are not given are those of Table 1."""
+    """A stream of a number of events; domains that are not given are those of Table 1."""
     sizes = (*domains, *ATTRIBUTES[len(domains) :])
     layout = "int8" if types <= 128 else "int32"
     return lambda: uniform_events(

@@ -39,7 +39,7 @@ COUNT, ROWS = "files, counted by the tasks", "files, rows counted"
 FEW_KEYS = "Q1, 100 keys, counted"
 STRATEGIES = ("files", "key", "slice")
 EVEN, UNEVEN = "even", "half in one key"
-# So that a hot key has not thousands of times as many matches: what is compared is the search.
+# So that a hot key has not thousands of times as many matches: the comparison is of the search.
 FEW = " AND a.attr3 + c.attr3 = b.attr3"
 
 
@@ -67,7 +67,7 @@ def _way(run: Callable[[Any], int], path: Callable[[], Path]) -> Make:
 
 
 def replayed(strategy: str, path: Callable[[], Path], window: int = WINDOW, more: str = "") -> Make:
-    """A replay of Q1 whose matches are written."""
+    """A replay of Q1 that writes its matches."""
     query = Q1.text.replace(f" WITHIN {WINDOW}", f"{more} WITHIN {window}")
 
     def run(frame: Any) -> int:
@@ -79,7 +79,7 @@ def replayed(strategy: str, path: Callable[[], Path], window: int = WINDOW, more
 
 
 def counted(path: Callable[[], Path], *, output: str) -> Make:
-    """A replay of Q1 from files whose matches are counted, by the tasks or as rows."""
+    """A replay of Q1 from files that counts its matches, by the tasks or as rows."""
 
     def run(frame: Any) -> int:
         import sase.spark
@@ -91,7 +91,7 @@ def counted(path: Callable[[], Path], *, output: str) -> Make:
 
 
 def _written(matches: Any) -> int:
-    """Write matches as Parquet, and count the rows of what was written."""
+    """Write matches as Parquet, and count the written rows."""
     target = _place() / f"matches-{os.getpid()}"
     matches.write.mode("overwrite").parquet(str(target))
     return sum(pq.read_metadata(path).num_rows for path in target.glob("*.parquet"))
@@ -189,7 +189,7 @@ def skew(size: Size) -> Iterator[Point]:
 
 
 def uniform(count: int, keys: int) -> Callable[[], Path]:
-    """So many events with so many keys, in a file that is made once."""
+    """A number of events and of keys, in a file that is made once."""
     domains = (keys, *DOMAINS[1:])
     return lambda: _made(
         f"uniform_{count}_{keys}",

@@ -1,4 +1,4 @@
-"""What the figures of SASE+ 2008 share: stock streams, the six queries, their recipes."""
+"""Shared by the figures of SASE+ 2008: stock streams, the six queries, their recipes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ PREDICATES = {
     "p3": "AND a[i].price > min(a[..i-1].price)",
 }
 STRATEGIES = {"s2": "partition_contiguity", "s3": "skip_till_next_match"}
-# The recipe whose runs are nodes, also those that never fork, and so are kept as merged ones are.
+# The recipe that keeps runs as nodes, also those that never fork, as merged ones are kept.
 IN_NODES = "nfab in nodes"
 QUERIES = tuple(f"{p}-{s}" for p in PREDICATES for s in STRATEGIES)
 # Those of Figures 8b to 8d: p1-s2 is the same as p1-s3, the paper says.
 FIVE = tuple(query for query in QUERIES if query != "p1-s2")
-# What a partition has of events, in windows.
+# The number of events of a partition, in windows.
 LENGTH = 200
 P = 0.70
 

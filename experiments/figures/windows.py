@@ -18,7 +18,7 @@ RECIPES = {
 
 
 def points(size: Size) -> Iterator[Point]:
-    """All windows over one stream, so that what is built without them stays the same."""
+    """All windows over one stream, so that the work without them stays the same."""
     events = size.of(200_000, 50_000, 4_000)
     windows = size.of(
         (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000), (100, 10_000), (100, 1_000)

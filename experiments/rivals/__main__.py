@@ -1,4 +1,4 @@
-"""Other systems on the same work: install them, run them beside ours, show what came out.
+"""Other systems on the same work: install them, run them beside ours, show the results.
 
     python -m experiments.rivals list
     python -m experiments.rivals install duckdb polars | all
@@ -31,7 +31,7 @@ from experiments.rivals.streams import CONTESTS
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Do what the command line says."""
+    """Run the command line."""
     options = parsed(arguments)
     options.folder = options.folder.expanduser()
     {"list": listed, "install": installed, "run": run, "table": tabled}[options.command](options)
@@ -45,7 +45,7 @@ def listed(options: argparse.Namespace) -> None:
 
 
 def installed(options: argparse.Namespace) -> None:
-    """Each system that is named; those that cannot be are told of at the end."""
+    """Each system that is named; those that are not installed are listed at the end."""
     known = rivals()
     named = list(known) if options.names == ["all"] else options.names
     failed = []
@@ -88,7 +88,7 @@ def tabled(options: argparse.Namespace) -> None:
 
 
 def report(lines: Sequence[results.Line], taking_part: Sequence[Rival]) -> str:
-    """What the tables show, the tables, and what answers another question."""
+    """The sources of the tables, the tables, and the systems that answer another question."""
     ran = {(line.rival, line.form) for line in lines}
     notes = [
         f"- {rival.title}, {form.name}: {form.difference.sentence}"

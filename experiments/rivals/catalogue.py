@@ -1,4 +1,4 @@
-"""What rivals.toml says."""
+"""The content of rivals.toml."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Rival:
-    """A system: what is installed for it, and how it is asked."""
+    """A system: its packages, and the form of its queries."""
 
     name: str
     title: str

@@ -17,7 +17,7 @@ TYPES = {pa.int64(): "Int64", pa.int32(): "Int32", pa.int8(): "Int8"}
 
 
 def prepare(task: Task) -> Way:
-    """A session whose default database holds the columns in memory."""
+    """A session with a default database that holds the columns in memory."""
     session = Session()
     table = columns.table(task)
     named = ", ".join(f"{field.name} {TYPES[field.type]}" for field in table.schema)

@@ -1,4 +1,4 @@
-"""All ways on a cell in turn, and whether they found what they should."""
+"""All ways on a cell in turn, and whether they found the expected matches."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ class Comparison:
 
     @property
     def enough(self) -> float:
-        """After so many seconds of runs a process makes no other."""
+        """The seconds of runs after which a process makes no other."""
         return self.plan.limit / 3
 
     def ways(self, contest: Contest, rivals: Sequence[Rival]) -> list[tuple[Way, Form]]:
-        """What runs on a cell, ours before all others."""
+        """The ways on a cell, ours before all others."""
         return [
             (Way(rival.name, rival.title, form.name, threads), form)
             for threads in self.plan.threads
@@ -78,7 +78,7 @@ class Comparison:
     def keep(
         self, contest: Contest, way: Way, number: int, outcome: Outcome, wrong: str | None
     ) -> None:
-        """The lines, and what failed."""
+        """The lines, and the failures."""
         self.lines += results.of_outcome(
             self.place, contest.name, way, number, outcome, self.plan.limit, wrong or ""
         )
@@ -90,7 +90,7 @@ class Comparison:
     def wrong(
         self, contest: Contest, form: Form, outcome: Outcome, right: Run | None
     ) -> str | None:
-        """What is wrong with the answers, if anything."""
+        """The mistakes in the answers, if any."""
         if not outcome.runs:
             return None
         found = {(run.matches, run.check) for run in outcome.runs}
@@ -119,5 +119,5 @@ def differs(found: int, right: int | None) -> str | None:
 
 
 def progress(what: str) -> None:
-    """Say on standard error what is going on."""
+    """Report progress on standard error."""
     print(what, file=sys.stderr, flush=True)

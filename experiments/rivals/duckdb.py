@@ -21,7 +21,7 @@ def prepare(task: Task) -> Way:
 
 
 def asked(task: Task, source: pa.Table) -> Callable[[], pa.Table]:
-    """What asks the query, of a database in memory with the columns."""
+    """The query as a function, of a database in memory with the columns."""
     connection = duckdb.connect()
     connection.execute(f"SET threads = {task.threads}")
     if task.form == "bucketed" and task.steps >= STEPS_TO_KEEP_IN_ORDER:

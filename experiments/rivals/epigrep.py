@@ -1,6 +1,6 @@
 """epigrep: all events of a partitioned stream in one call.
 
-Its windows hold between two steps. What is too long as a whole is left out afterwards.
+Its windows hold between two steps. Matches that are too long as a whole are removed afterwards.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Flink CEP: a program in Java, compiled when it is first run, that is told when to run."""
+"""Flink CEP: a program in Java, compiled when it is first run, which waits for a signal to run."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def classes() -> str:
 
 
 def awaited(stream: IO[str], word: str) -> str:
-    """What stands after the word in the first line that begins with it."""
+    """The text after the word in the first line that begins with it."""
     for line in stream:
         if line.startswith(word):
             return line.removeprefix(word)

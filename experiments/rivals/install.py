@@ -15,7 +15,7 @@ DONE = "installed.txt"  # the packages that an environment was made with
 
 
 class CannotInstall(Exception):
-    """What is missing on this machine."""
+    """The missing parts of this machine."""
 
 
 def environment(folder: Path, rival: Rival) -> Path:
@@ -24,7 +24,7 @@ def environment(folder: Path, rival: Rival) -> Path:
 
 
 def interpreter(folder: Path, rival: Rival) -> Path | None:
-    """The Python of its environment, if that holds what the catalogue names now."""
+    """The Python of its environment, if that holds the versions that the catalogue names now."""
     done = environment(folder, rival) / DONE
     if not done.exists() or done.read_text(encoding="utf-8").split() != list(rival.packages):
         return None
@@ -47,7 +47,7 @@ def install(folder: Path, rival: Rival) -> None:
 
 
 def python(version: str | None) -> str:
-    """A Python of the version asked for: this one, one on the PATH, or one of pyenv."""
+    """A Python of the requested version: this one, one on the PATH, or one of pyenv."""
     if version in (None, f"{sys.version_info.major}.{sys.version_info.minor}"):
         return sys.executable
     root = os.environ.get("PYENV_ROOT")

@@ -27,7 +27,7 @@ class Program:
         self._folder = folder
 
     def outcome(self, task: Task, limit: float) -> Outcome:
-        """Its median of so many runs, which it makes in one process."""
+        """Its median of a number of runs, which it makes in one process."""
         data = self._folder / Path(task.data).stem
         write(task, data)
         command = [self._folder / "sase", data, task.query.lower(), "mat", str(task.repeats)]

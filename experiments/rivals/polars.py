@@ -92,7 +92,7 @@ def two_as_of(task: Task, frame: pl.LazyFrame) -> pl.LazyFrame:
             allow_exact_matches=False,
             check_sortedness=False,
         ).filter(pl.col(name).is_not_null())
-        # What it asks of its left side is that times rise.
+        # It needs rising times on its left side.
         found = found.sort(name) if name != task.bound[-1] else found
     return found.filter(pl.col("c") < pl.col("a") + task.window).select(list(task.bound))
 

@@ -1,8 +1,8 @@
-"""What every way of the comparison does, each in a process with its own environment.
+"""The protocol of every way of the comparison, each in a process with its own environment.
 
 Only the standard library is needed here. A way is run as `python -m experiments.rivals.NAME TASK`
 with the task in JSON. It loads the columns, prints a line when it is ready, and then a line of JSON
-for each run: the first to warm up, then as many as it is asked for, unless that takes too long.
+for each run: the first to warm up, then the requested number, unless that takes too long.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LISTS = ("Q5", "series")
 
 @dataclass(frozen=True)
 class Task:
-    """A query on a stream, the form in which it is to be asked, and how often.
+    """A query on a stream, the form in which it is to be written, and the number of runs.
 
     `data` is an Arrow file with the columns ts (the number of the row), type (a dictionary) or, in
     small integers from 1, code, and the attributes. `enough` seconds of runs are not exceeded by
@@ -74,7 +74,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Answer:
-    """How many matches there are, and what tells them from as many others.
+    """The number of matches, and figures that distinguish them from as many others.
 
     `check` is the sum of all row numbers, of lists the number of events in all of them; `starts`
     how many different first events there are, where that is known.
@@ -87,7 +87,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Way:
-    """Columns in memory: what is timed, and how its result is counted afterwards."""
+    """Columns in memory: the timed function, and how its result is counted afterwards."""
 
     run: Callable[[], Any]
     count: Callable[[Any], Answer]
@@ -95,7 +95,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run took and found."""
+    """The time and the result of one run."""
 
     run: int
     seconds: float

@@ -11,7 +11,7 @@ from experiments.rivals import columns
 from experiments.rivals.protocol import Answer, Task, Way, serve
 
 TYPES = 20
-EVENT = re.compile(r"attributes: \[(\d+)")  # of which the time stands first
+EVENT = re.compile(r"attributes: \[(\d+)")  # of which the first is the time
 
 
 def prepare(task: Task) -> Way:

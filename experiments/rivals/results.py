@@ -1,4 +1,4 @@
-"""What was measured: as lines of a CSV file, and as a table of medians beside ours."""
+"""The measurements: as lines of a CSV file, and as a table of medians beside ours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BEGIN, END = "<!-- rivals: begin -->", "<!-- rivals: end -->"
 
 @dataclass(frozen=True)
 class Way:
-    """A system in one form, with so many threads."""
+    """A system in one form, with a number of threads."""
 
     rival: str
     title: str
@@ -51,7 +51,7 @@ class Line:
 
     @property
     def way(self) -> Way:
-        """What ran."""
+        """The program that ran."""
         return Way(self.rival, self.title, self.form, self.threads)
 
 
@@ -159,7 +159,7 @@ def table(lines: Sequence[Line]) -> str:
 
 
 def version(lines: Sequence[Line], way: Way) -> str:
-    """That of a system, as its process told it."""
+    """The program of a system, as its process named it."""
     told = [line.version for line in lines if line.way == way and line.version]
     return told[0] if told else ""
 

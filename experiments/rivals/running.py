@@ -23,7 +23,7 @@ TO_LOAD = 300.0  # seconds that starting and loading may take, which is no part 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The runs of a process, whether it was stopped for its time, and what it says went wrong."""
+    """The runs of a process, whether it was stopped for its time, and its message of a failure."""
 
     runs: tuple[Run, ...] = ()
     over: bool = False
@@ -58,7 +58,7 @@ def outcome(interpreter: Path | str, module: str, task: Task, limit: float) -> O
 
 
 def followed(process: subprocess.Popen[str], limit: float, complaints: IO[str]) -> Outcome:
-    """What its lines say until it ends or has to be stopped."""
+    """The output of its lines until it ends or has to be stopped."""
     assert process.stdout is not None
     runs: list[Run] = []
     ready = False
@@ -110,7 +110,7 @@ def moved(stream: IO[str], waiting: queue.Queue[str | None]) -> None:
 
 
 def surroundings(threads: int) -> dict[str, str]:
-    """The environment: ours, without what points to our packages, and the number of threads."""
+    """The environment: ours, without the paths of our packages, and the number of threads."""
     kept = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     return kept | {
         "PYTHONPATH": str(ROOT),
@@ -123,7 +123,7 @@ def surroundings(threads: int) -> dict[str, str]:
 
 
 def stop(process: subprocess.Popen[str]) -> None:
-    """End it with all that it has started, whose group it leads."""
+    """End it with all processes of the group that it leads."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, 9)
     process.wait()

@@ -38,7 +38,7 @@ def prepare(task: Task) -> Way:
 
 
 def pattern(task: Task) -> Pattern:
-    """The steps in order within the window, whose bounds are inclusive; `!` as what blocks."""
+    """The steps in order within the window, with inclusive bounds; `!` blocks."""
     found = Pattern(max_dt=float(task.window - 1))
     for at, _ in enumerate(task.variables):
         if at == task.negated:

@@ -29,7 +29,7 @@ class Dialect:
 
 
 def text(task: Task, dialect: Dialect) -> str:
-    """The query in the form that is asked for."""
+    """The query in the requested form."""
     return FORMS[task.form](task, dialect) + dialect.suffix
 
 
@@ -246,12 +246,12 @@ def match_recognize(task: Task, dialect: Dialect) -> str:
 
 
 def forbidden(task: Task, gap: int) -> str:
-    """What an event between two steps must not be."""
+    """The condition that an event between two steps must not satisfy."""
     return f" AND X{gap}.code <> {task.negated + 1}" if task.negated == gap else ""
 
 
 def only(task: Task, *queries: str) -> None:
-    """Refuse what a form is not written for."""
+    """Refuse queries for which a form is not written."""
     if task.query not in queries:
         raise NotImplementedError(f"the form {task.form} is written for {', '.join(queries)} only")
 

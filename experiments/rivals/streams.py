@@ -22,7 +22,7 @@ SHARE = 10  # of which a quick run takes one
 
 @dataclass(frozen=True)
 class Contest:
-    """A query on a stream, and what is known of its answer on all events."""
+    """A query on a stream, and the known figures of its answer on all events."""
 
     name: str
     text: str
@@ -43,7 +43,7 @@ class Contest:
         return self.name.partition("/")[2]
 
     def task(self, data: Path, form: str, threads: int, repeats: int, enough: float) -> Task:
-        """What a way is told."""
+        """The task of a way."""
         query = self.asked
         return Task(
             cell=self.name,
@@ -86,7 +86,7 @@ def contest(cell: Cell) -> Contest:
 
 
 def users(keys: int, events: int = EVENTS) -> pa.Table:
-    """Views, carts and purchases of so many users, of which each time is the number of its row."""
+    """Views, carts and purchases of some users; the time of each is the number of its row."""
     table = Users.drawn(events, keys).table("dense")
     return table.set_column(0, "ts", pa.array(range(events), pa.int64()))
 

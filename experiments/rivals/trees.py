@@ -23,7 +23,7 @@ def peak_of_tree() -> int:
 
 
 def text(path: Path) -> str:
-    """What the file says, or nothing where its process has ended."""
+    """The content of the file, or nothing where its process has ended."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,0 +1,189 @@
+"""Ours: variants of six queries, each beside its base, to find those that fall off a cliff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+import sase
+from experiments.cells import D3
+from experiments.core.checks import Check
+from experiments.core.experiment import (
+    Experiment,
+    Finding,
+    Outcome,
+    Plot,
+    Point,
+    Reason,
+    Size,
+    Verdict,
+    Way,
+)
+from experiments.core.results import Results
+from experiments.core.ways import Make
+
+BASE, VARIANT = "base", "variant"
+LIMIT = 3.0
+WITHIN = " WITHIN 1000"
+# Each with its conditions apart, to which a variant adds.
+QUERIES = {
+    "sequence": ("SEQ(E1 a, E2 b, E3 c)", "[attr1]"),
+    "absence": ("SEQ(E1 a, !(E2 x), E3 c)", "[attr1]"),
+    "next match": ("SEQ(E1 a, E2 b, E3 c)", "skip_till_next_match { [attr1]"),
+    "series": ("SEQ(E1 a, E2+ s[], E3 c)", "skip_till_next_match { [attr1]"),
+    "choice": ("SEQ(E1 a, (E2 b OR E4 d), E3 c)", "[attr1]"),
+    "group": ("SEQ(E1 a, (SEQ(E2 b, E4 d))+ g[], E3 c)", "skip_till_next_match { [attr1]"),
+}
+Change = Callable[[pa.Table], pa.Table]
+MICROSECONDS = "microseconds"
+CHUNK, NEAR, SEED = 1_000, 50, 20261129
+
+
+def text(query: str, *, condition: str = "", window: str = WITHIN, clauses: str = "") -> str:
+    """A query with one more condition, another window, or more clauses."""
+    pattern, where = QUERIES[query]
+    end = " }" if "{" in where else ""
+    return f"EVENT {pattern} WHERE {where}{condition and f' AND {condition}'}{end}{window}{clauses}"
+
+
+def of_events(name: str, change: Callable[[pa.ChunkedArray], pa.Array]) -> Change:
+    """A change of one column."""
+
+    def changed(table: pa.Table) -> pa.Table:
+        return table.set_column(table.column_names.index(name), name, change(table[name]))
+
+    return changed
+
+
+def chunked(table: pa.Table) -> pa.Table:
+    """The table in chunks of a thousand rows, each with memory of its own."""
+    batches = table.combine_chunks().to_batches(max_chunksize=CHUNK)
+    return pa.Table.from_batches([each.take(pa.array(range(len(each)))) for each in batches])
+
+
+def nearly_sorted(table: pa.Table) -> pa.Table:
+    """The table with each event at most fifty places away from its own."""
+    places = np.arange(len(table))
+    late = np.random.default_rng(SEED).integers(0, NEAR, len(table))
+    return table.take(np.argsort(places + late, kind="stable")).combine_chunks()
+
+
+def shuffled(table: pa.Table) -> pa.Table:
+    """The table in no order."""
+    return table.take(np.random.default_rng(SEED).permutation(len(table))).combine_chunks()
+
+
+def with_nulls(column: pa.ChunkedArray) -> pa.Array:
+    """The column with a tenth of its values NULL."""
+    values = column.combine_chunks().to_numpy()
+    mask = np.random.default_rng(SEED).integers(0, 10, len(values)) == 0
+    return pa.array(values, mask=mask)
+
+
+def as_texts(column: pa.ChunkedArray) -> pa.Array:
+    """The column as texts."""
+    return pa.array(np.char.add("user ", column.combine_chunks().to_numpy().astype("U7")))
+
+
+TEXTS: dict[str, dict[str, str]] = {
+    "a condition on one event": {"condition": "a.attr3 < 900"},
+    "a condition between two events": {"condition": "a.attr3 <= c.attr3"},
+    "a window of events": {"window": " WITHIN 1000 EVENTS"},
+    "no RETURN but HAVING": {"clauses": " HAVING c.ts - a.ts >= 0"},
+    "RETURN of two values": {"clauses": " RETURN a.attr3 AS one, c.attr4 - a.attr4 AS two"},
+    "LIMIT": {"clauses": " LIMIT 10"},
+}
+CHANGES: dict[str, Change] = {
+    "ties": of_events("ts", lambda ts: pa.array(ts.combine_chunks().to_numpy() // 2)),
+    "NULL keys": of_events("attr1", with_nulls),
+    "keys as texts": of_events("attr1", as_texts),
+    "keys as a dictionary": of_events("attr1", lambda k: as_texts(k).dictionary_encode()),
+    "wide keys": of_events("attr1", lambda k: pa.array(k.to_numpy() * 2_000_003 * 1_000_003)),
+    "chunks of 1,000 rows": chunked,
+    "nearly sorted": nearly_sorted,
+    "shuffled": shuffled,
+    "types as texts": of_events("type", lambda types: types.cast(pa.string())),
+    MICROSECONDS: of_events("ts", lambda ts: pa.array(ts.to_numpy()).cast(pa.timestamp("us"))),
+}
+OUTPUTS = {"no overlap": {"output": "non_overlap"}, "count": {"output": "count"}}
+
+
+def way(query: str, change: Change | None = None, **options: str) -> Make:
+    """A query over a table, which is changed before the clock starts; a match of tables."""
+
+    def make(table: pa.Table) -> Way:
+        if change is not None:
+            table = change(table)
+
+        def run() -> int:
+            found = sase.match(query, table, time="ts", type="type", threads=1, **options)
+            return found if isinstance(found, int) else len(found)
+
+        return Way(run, lambda count: Outcome(int(count)))
+
+    return make
+
+
+def points(size: Size) -> Iterator[Point]:
+    """Each query with each variant, both run in turn."""
+    stream = replace(D3, events=size.of(2_000_000, 200_000, 4_000))
+    for query in QUERIES:
+        base = way(text(query))
+        variants = {name: way(text(query, **options)) for name, options in TEXTS.items()}
+        for name, change in CHANGES.items():
+            window = " WITHIN 1000 us" if name == MICROSECONDS else WITHIN
+            variants[name] = way(text(query, window=window), change)
+        variants |= {name: way(text(query), **options) for name, options in OUTPUTS.items()}
+        for name, variant in variants.items():
+            ways = {BASE: base, VARIANT: variant}
+            yield Point(name, ways, stream.table, stream.events, query, alike=False)
+
+
+def within(most: float) -> Check:
+    """No variant takes more than `most` times the processor time of its base."""
+
+    def check(results: Results) -> Verdict:
+        ratios = {
+            (panel, x): ratio
+            for panel in results.panels()
+            for x, ratio in results.ratios(VARIANT, BASE, "cpu_s", panel).items()
+        }
+        over = {place: ratio for place, ratio in ratios.items() if ratio > most}
+        told = "; ".join(
+            f"{panel}, {x}: {ratio:.1f}"
+            for (panel, x), ratio in sorted(over.items(), key=lambda each: -each[1])
+        )
+        return Verdict(not over if ratios else None, told or f"all {len(ratios)} are within")
+
+    return check
+
+
+def is_of_order(results: Results) -> Verdict:
+    """That only events in another order are above the limit."""
+    above = [
+        x
+        for panel in results.panels()
+        for x, ratio in results.ratios(VARIANT, BASE, "cpu_s", panel).items()
+        if ratio > LIMIT
+    ]
+    return Verdict(set(above) <= {"shuffled"}, f"above are {', '.join(sorted(set(above)))}")
+
+
+EXPERIMENT = Experiment(
+    "cliffs",
+    "Cliffs: variants of six queries, each beside its base",
+    "Ours",
+    "A small change of a query or of the form of its events should cost little.",
+    points,
+    (Plot("cpu_s", "processor, s", "variant", bars=True),),
+    (
+        Finding(
+            f"no variant takes more than {LIMIT:g} times its base",
+            within(LIMIT),
+            (Reason("shuffled events are sorted first, which any program must do", is_of_order),),
+        ),
+    ),
+)
