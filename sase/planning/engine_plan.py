@@ -61,6 +61,9 @@ from sase.planning.split import Split, may_end, negations_of, split_of
 class Options:
     """Sizes of blocks, output chunks and initial stacks, and options of reading and execution.
 
+    From `many_keys` on a whole input has stacks of rows: what is known of so many keys is not in
+    the cache.
+
     A block and the state that it needs should fit in the cache; smaller or larger blocks are
     slower. Results depend only on `null`, the texts of CSV that mean a missing value, and on
     `text`, the columns of CSV that are read as text. If not `fused`, every event passes the
@@ -74,6 +77,7 @@ class Options:
     stack: int = 1 << 10
     fused: bool = True
     lines: bool = True
+    many_keys: int = 1 << 13
     null: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     analyze: bool = field(default=False, compare=False)

@@ -112,6 +112,7 @@ def drawn_way(draw: Draw, form: str) -> Way:
             analyze=draw.one_of(False, False, True),
             fused=draw.one_of(True, True, False),
             lines=draw.one_of(True, True, False),
+            many_keys=draw.one_of(1, 1, 1 << 13),
         ),
         draw.choice(MANNERS),
         tuple(_piece(draw) for _ in range(draw.randint(1, 5))),

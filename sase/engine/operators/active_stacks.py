@@ -221,6 +221,24 @@ class ActiveStacks(Declared):
         return Calls(address_of(scans), address_of(walks))
 
     @property
+    def levels(self) -> int:
+        """The number of components."""
+        return len(self.stacks.cells)
+
+    @property
+    def gaps(self) -> tuple[Numbers, Numbers] | None:
+        """Of negative components the level behind each gap, and the bit; None without any."""
+        return None if self._absences is None else self._absences[:2]
+
+    def note_whole(self, pushed: Numbers, dropped: Numbers, visited: Numbers) -> None:
+        """Count by level the instances of a whole input, which other stacks held."""
+        ends = self.stacks.ends
+        ends[[COUNT, TAIL]] += pushed
+        ends[DROPPED] += dropped
+        self._walk.levels[VISITED] += visited
+        self._walk.at[0] = ends[COUNT, -1]
+
+    @property
     def numbers_of_key(self) -> int:
         """The numbers of the state of a key."""
         if self._absences is None:

@@ -149,6 +149,7 @@ class Pipeline:
             dense=self.keeps_events, every=plan.watches_all,
         )  # fmt: skip
         self.at: StreamPosition = self.builder.at
+        self._in_pieces = streaming
         self._slice, self.at.events = slice, 0 if slice is None else slice.first
         self.state = StreamState(evicted=self.at.events)
         self.loader = loader_of(plan, self.dictionary, plan.on_bad_row, between=check)
@@ -181,6 +182,11 @@ class Pipeline:
     def is_done(self) -> bool:
         """Whether no later event can bring a result, since LIMIT is reached."""
         return bool(self.top.is_done)
+
+    @property
+    def has_all(self) -> bool:
+        """Whether the next events are all events of the run."""
+        return self.state.is_finished and not self._in_pieces
 
     # ------------------------------------------------------------ loading
 
@@ -270,6 +276,7 @@ class Pipeline:
 
     def expect_pieces(self) -> None:
         """Prepare for events in several pieces: drop a path that needs all of them at once."""
+        self._in_pieces = True
         if self.loaded_path is not None and self.loaded_path.needs_all:
             self.loaded_path = None
 

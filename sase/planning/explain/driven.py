@@ -56,7 +56,7 @@ def _paths(plan: EnginePlan, *, in_pieces: bool) -> Iterator[PhysicalPath]:
             yield PhysicalPath(drive.name, drive.feed, drive.summary, made.reason)
         else:
             needs = tuple(each.value for each in made.needs)
-            yield PhysicalPath(drive.name, drive.feed, drive.summary, needs=needs)
+            yield PhysicalPath(drive.name, drive.feed, made.described, needs=needs)
 
 
 def shared_paths(

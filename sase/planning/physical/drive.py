@@ -124,6 +124,11 @@ class Drive:
         """The conditions on events; those on keys are left out if the plan has no key."""
         return tuple(each for each in self.every_need if self.key or not each.is_of_keys)
 
+    @property
+    def described(self) -> str:
+        """What the drive does, in the words of EXPLAIN."""
+        return self.summary
+
     @classmethod
     def drives(cls, request: DriveRequest) -> bool:
         """Return whether this kind of drive applies to a plan."""

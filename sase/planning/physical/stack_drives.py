@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from sase.binding.bound import (
@@ -40,12 +41,32 @@ class StackDrive(Drive):
         return cls(scan.key) if reason is None else Declined(reason)
 
 
+@dataclass(frozen=True)
 class FusedScanDrive(StackDrive):
     """Reads loaded events from columns to sequences."""
 
     name = "fused scan"
     summary = "scan, construction and output by one kernel over whole columns"
     every_need = (Need.INTEGER_KEYS, Need.CODES_FIT)
+    # The number of keys from which a whole input has stacks of rows; None if it never has.
+    by_rows: int | None = None
+
+    @classmethod
+    def of(cls, request: DriveRequest) -> Self | Declined:
+        """Return the drive, with the stacks for many keys."""
+        made = super().of(request)
+        if isinstance(made, Declined):
+            return made
+        if request.in_pieces or not _is_for_rows(request):
+            return made
+        return replace(made, by_rows=request.plan.options.many_keys)
+
+    @property
+    def described(self) -> str:
+        """The summary, with the stacks for many keys."""
+        if self.by_rows is None:
+            return self.summary
+        return f"{self.summary}; from {self.by_rows:,} keys on by stacks of rows"
 
 
 class AdmittedScanDrive(StackDrive):
@@ -93,6 +114,19 @@ def _scan_of(request: DriveRequest) -> StackScan | Declined:
     if union is not None and any(map(_returns, union.branches)):
         return Declined("the output filters or computes results by their branch")
     return first if isinstance(first, StackScan) else OTHER_SCAN
+
+
+def _is_for_rows(request: DriveRequest) -> bool:
+    """Whether stacks of rows can hold what a plan keeps.
+
+    Not the tags of branches, nor negative sequences. ANALYZE counts the live instances of each
+    level, which rows do not have apart.
+    """
+    scan = _scan_of(request)
+    assert isinstance(scan, StackScan)
+    several = len(scan.scan.components) > 1
+    walked, plan = scan.construction, request.plan
+    return several and plan.union is None and not (walked.sequences or plan.options.analyze)
 
 
 def _returns(branch: nodes.Operator) -> bool:

@@ -37,6 +37,7 @@ from sase.engine.kernels.scan.fused_scan import (
 )
 from sase.engine.kernels.scan.hashing import FACTOR
 from sase.engine.operators.active_stacks import ActiveStacks
+from sase.engine.operators.batch_stacks import WholeStacks, may_have_rows
 from sase.engine.operators.contract import HasBranches
 from sase.engine.operators.sequence_construction import SequenceConstructionState
 from sase.engine.operators.sequence_scan import SequenceScanState
@@ -45,7 +46,7 @@ from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.cost_values import CLEARED, dense_bits
 from sase.planning.physical.drive import Need
-from sase.planning.physical.stack_drives import StackDrive
+from sase.planning.physical.stack_drives import FusedScanDrive, StackDrive
 
 # ---------------------------------------------------------------- sequence
 
@@ -199,6 +200,8 @@ class FusedScan:
 
     def __init__(self, pipeline: Pipeline, drive: StackDrive) -> None:
         self._are_admitted = drive.admitted
+        # The number of keys from which a whole input has stacks of rows.
+        self._by_rows = drive.by_rows if isinstance(drive, FusedScanDrive) else None
         # A proxy: the pipeline holds this object, and a circle of references would delay freeing
         # both.
         self._pipeline, self._fused = proxy(pipeline), SequenceOperators.of(pipeline, drive.key)
@@ -233,6 +236,7 @@ class FusedScan:
                 return 0
         fused, at = self._fused, self._pipeline.at
         scan, construction, stacks = fused.scan, fused.construction, self._stacks
+        whole = self._stacks_of_rows(events, arrays, made)
         position, reading = at.events, self._reading(events, arrays, made)
         step = self._step_of(events)
         room = np.empty((ROWS, min(step, count) + 1), np.int64)
@@ -240,10 +244,13 @@ class FusedScan:
         watch, counting = self._stopwatch, self._counting
         while passed < count:
             end, out = min(begin + MOST, count), construction.room
-            measured = fused.measure, scan.span, stacks.bound, stacks.tagged
-            span = ScanRange(begin, end, position, at.ties, *measured)
-            push = partial(stacks.push_columns, reading, fused.keys, span, counting)
-            found = fused.timed(watch, counting, partial(push, room, out))
+            if whole is not None:
+                found = whole.push(begin, end, position, step, out)
+            else:
+                measured = fused.measure, scan.span, stacks.bound, stacks.tagged
+                span = ScanRange(begin, end, position, at.ties, *measured)
+                push = partial(stacks.push_columns, reading, fused.keys, span, counting)
+                found = fused.timed(watch, counting, partial(push, room, out))
             begin, admitted = found.reached, admitted + found.admitted
             at.numbers += found.admitted
             fused.count(found.admitted)
@@ -261,9 +268,30 @@ class FusedScan:
                 if not self._fit_codes(events, arrays, begin):
                     break
                 reading = self._reading(events, arrays, made)
+        if whole is not None:
+            whole.close()
         if begin < count:
             self.use.refused = Need.CODES_FIT.value
         return begin
+
+    def _stacks_of_rows(
+        self, events: Events, arrays: list[NDArray[Any]], made: Numbers | None
+    ) -> WholeStacks | None:
+        """The stacks for a whole input with many keys, of which each has a code."""
+        fused, many = self._fused, self._by_rows
+        if many is None or fused.keys < many or not self._pipeline.has_all:
+            return None
+        if not may_have_rows(self._stacks, len(events)):
+            return None
+        if made is None and len(arrays) > KEYS:
+            ranges = np.array([(key.min(), key.max()) for key in arrays[KEYS:]], np.int64)
+            if not self._codes.fit(ranges, len(events), self._codes_that_pay(events)):
+                return None
+        measures = events.ts if fused.measure == TIME else events.ts[:0]
+        reading = self._reading(events, arrays, made)
+        sizes = fused.keys, len(events)
+        window = fused.scan.span, self._pipeline.plan.options.stack
+        return WholeStacks(self._stacks, *sizes, reading, measures, *window)
 
     def _step_of(self, events: Events) -> int:
         """The number of events of a step, by how many of a sample are admitted."""

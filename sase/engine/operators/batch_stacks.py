@@ -1,0 +1,125 @@
+"""The stacks of a whole loaded input with many keys, and the kernel that fills and walks them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.kept_memory import reused
+from sase.engine.kernels.jit.signatures import frozen
+from sase.engine.kernels.scan.batch_scan import (
+    ALIVE,
+    COUNT,
+    FIELDS,
+    FRESH,
+    GROUP,
+    LEVEL,
+    VISITED,
+    BatchAbsences,
+    BatchRange,
+    BatchStacks,
+    batch_scan,
+    batch_scan_between,
+)
+from sase.engine.kernels.scan.fused_scan import ROWS, ScanInput, ScanResult
+from sase.engine.operators.active_stacks import ActiveStacks
+from sase.engine.operators.contract import Sequences
+
+# Numbers are of 32 bits.
+MOST_NUMBERS = 1 << 31
+
+
+def may_have_rows(stacks: ActiveStacks, events: int) -> bool:
+    """Whether so many events have enough numbers."""
+    return events * numbers_of_event(stacks) < MOST_NUMBERS
+
+
+def numbers_of_event(stacks: ActiveStacks) -> int:
+    """The most numbers that an event takes."""
+    return stacks.levels + (0 if stacks.gaps is None else len(stacks.gaps[0]))
+
+
+class WholeStacks:
+    """Stacks of rows for one run, in place of `stacks`, which only count what is done.
+
+    `measures` are the times of all events, or no numbers if the window counts events. `cells` is
+    the number of cells at first.
+    """
+
+    def __init__(
+        self, stacks: ActiveStacks, keys: int, rows: int, reading: ScanInput, measures: Numbers,
+        span: int, cells: int,
+    ) -> None:  # fmt: skip
+        levels = stacks.levels
+        self._stacks, self._rows, self._span = stacks, rows, span
+        self._measures = frozen(measures)
+        self._arrays = BatchStacks(
+            np.empty((cells, FIELDS), np.int32),
+            _zeros(keys, levels - 1),
+            np.empty((0, FIELDS), np.int32),
+            np.empty((0, 2), np.int32),
+            np.zeros(LEVEL + 1, np.int64),
+            np.zeros(levels, np.int64),
+            np.zeros((VISITED + 1, levels), np.int64),
+        )
+        self._arrays.at[LEVEL] = FRESH
+        gaps = stacks.gaps
+        self._absences = None
+        if gaps is not None:
+            self._absences = BatchAbsences(
+                *gaps, _zeros(keys, len(gaps[0])), np.empty(cells, np.int32)
+            )
+        self._scan = partial(batch_scan if gaps is None else batch_scan_between, reading)
+        self._most = numbers_of_event(stacks)
+        self._make_room(0)
+
+    def _make_room(self, events: int) -> None:
+        """Make room for the events of a step."""
+        self._room = np.empty((ROWS, events + 1), np.int64)
+        self._arrays = self._arrays._replace(
+            finals=np.empty((events, FIELDS), np.int32),
+            origins=np.empty((self._most * events, 2), np.int32),
+        )
+
+    def push(self, begin: int, end: int, position: int, step: int, out: Sequences) -> ScanResult:
+        """Push rows and write the sequences that they complete, up to a full buffer."""
+        if step >= self._room.shape[1]:
+            self._make_room(step)
+        # The room fits the last group of simultaneous events, some of which may be behind `end`.
+        end = min(max(end, begin + self._room.shape[1] - 1), self._rows)
+        sought = BatchRange(begin, end, position, self._span, self._measures)
+        found = ScanResult._make(self._scan(sought, self._arrays, self._absences, self._room, out))
+        if found.lacks == GROUP:
+            self._make_room(2 * self._room.shape[1])
+        elif found.lacks > 0:
+            self._widen(found.lacks)
+        return found
+
+    def _widen(self, more: int) -> None:
+        """Give the ring of cells room for more numbers, and half as many again."""
+        arrays = self._arrays
+        first, count = arrays.at[ALIVE], arrays.at[COUNT]
+        room = 1 << int(count - first + more + more // 2 - 1).bit_length()
+        numbers = np.arange(first, count)
+        before, after = numbers & (len(arrays.cells) - 1), numbers & (room - 1)
+        cells = np.empty((room, FIELDS), np.int32)
+        cells[after] = arrays.cells[before]
+        self._arrays = arrays._replace(cells=cells)
+        if self._absences is not None:
+            floors = np.empty(room, np.int32)
+            floors[after] = self._absences.floors[before]
+            self._absences = self._absences._replace(floors=floors)
+
+    def close(self) -> None:
+        """Count in the stacks what was done here."""
+        self._stacks.note_whole(*self._arrays.counts)
+
+
+def _zeros(rows: int, columns: int) -> NDArray[np.int32]:
+    """Zeros that are accessed at random."""
+    numbers = reused(((rows * columns + 1) // 2,), is_huge=True)
+    numbers[:] = 0
+    return numbers.view(np.int32)[: rows * columns].reshape(rows, columns)
