@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,36 +26,31 @@ from sase.engine.kernels.scan.batch_scan import (
     batch_scan_between,
 )
 from sase.engine.kernels.scan.fused_scan import ROWS, ScanInput, ScanResult
-from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.contract import Sequences
 
+Gaps: TypeAlias = tuple[Numbers, Numbers] | None
 # Numbers are of 32 bits.
 MOST_NUMBERS = 1 << 31
 
 
-def may_have_rows(stacks: ActiveStacks, events: int) -> bool:
-    """Whether so many events have enough numbers."""
-    return events * numbers_of_event(stacks) < MOST_NUMBERS
-
-
-def numbers_of_event(stacks: ActiveStacks) -> int:
-    """The most numbers that an event takes."""
-    return stacks.levels + (0 if stacks.gaps is None else len(stacks.gaps[0]))
+def may_have_rows(events: int, levels: int, negatives: int = 0) -> bool:
+    """Whether so many events have enough numbers, of which each takes one a component at most."""
+    return events * (levels + negatives) < MOST_NUMBERS
 
 
 class WholeStacks:
-    """Stacks of rows for one run, in place of `stacks`, which only count what is done.
+    """Stacks of rows for the events of one run.
 
-    `measures` are the times of all events, or no numbers if the window counts events. `cells` is
-    the number of cells at first.
+    `gaps` are of negative components the level behind each gap, and the bit in a state. `measures`
+    are the times of all events, or no numbers if the window counts events. `cells` is the number of
+    cells at first. If each event `takes` what waits for it, its runs are of the next match.
     """
 
     def __init__(
-        self, stacks: ActiveStacks, keys: int, rows: int, reading: ScanInput, measures: Numbers,
-        span: int, cells: int,
+        self, levels: int, gaps: Gaps, keys: int, rows: int, reading: ScanInput, measures: Numbers,
+        span: int, cells: int, *, takes: bool = False,
     ) -> None:  # fmt: skip
-        levels = stacks.levels
-        self._stacks, self._rows, self._span = stacks, rows, span
+        self._rows, self._span, self._takes = rows, span, takes
         self._measures = frozen(measures)
         self._arrays = BatchStacks(
             np.empty((cells, FIELDS), np.int32),
@@ -66,14 +62,13 @@ class WholeStacks:
             np.zeros((VISITED + 1, levels), np.int64),
         )
         self._arrays.at[LEVEL] = FRESH
-        gaps = stacks.gaps
         self._absences = None
         if gaps is not None:
             self._absences = BatchAbsences(
                 *gaps, _zeros(keys, len(gaps[0])), np.empty(cells, np.int32)
             )
         self._scan = partial(batch_scan if gaps is None else batch_scan_between, reading)
-        self._most = numbers_of_event(stacks)
+        self._most = levels + (0 if gaps is None else len(gaps[0]))
         self._make_room(0)
 
     def _make_room(self, events: int) -> None:
@@ -90,7 +85,7 @@ class WholeStacks:
             self._make_room(step)
         # The room fits the last group of simultaneous events, some of which may be behind `end`.
         end = min(max(end, begin + self._room.shape[1] - 1), self._rows)
-        sought = BatchRange(begin, end, position, self._span, self._measures)
+        sought = BatchRange(begin, end, position, self._span, self._measures, self._takes)
         found = ScanResult._make(self._scan(sought, self._arrays, self._absences, self._room, out))
         if found.lacks == GROUP:
             self._make_room(2 * self._room.shape[1])
@@ -113,9 +108,11 @@ class WholeStacks:
             floors[after] = self._absences.floors[before]
             self._absences = self._absences._replace(floors=floors)
 
-    def close(self) -> None:
-        """Count in the stacks what was done here."""
-        self._stacks.note_whole(*self._arrays.counts)
+    @property
+    def counts(self) -> tuple[Numbers, Numbers, Numbers]:
+        """By level the instances that were pushed, dropped, and visited by walks."""
+        pushed, dropped, visited = self._arrays.counts
+        return pushed, dropped, visited
 
 
 def _zeros(rows: int, columns: int) -> NDArray[np.int32]:

@@ -150,3 +150,8 @@ class Drive:
 def first_of(reasons: Mapping[str, object]) -> str | None:
     """The first reason for which the value is true."""
     return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def by_rows_from(keys: int | None) -> str:
+    """What a summary adds where a whole input has stacks of rows from a number of keys on."""
+    return "" if keys is None else f"; from {keys:,} keys on in stacks of rows"

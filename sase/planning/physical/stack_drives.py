@@ -12,7 +12,7 @@ from sase.binding.bound import (
 )
 from sase.planning.branches import DetectionTime, detection_of, shared_scans
 from sase.planning.declined import NO_SCAN, Declined
-from sase.planning.physical.drive import Drive, DriveRequest, Feed, Need, first_of
+from sase.planning.physical.drive import Drive, DriveRequest, Feed, Need, by_rows_from, first_of
 from sase.planning.physical.operators import (
     BranchUnion,
     EventScan,
@@ -64,9 +64,7 @@ class FusedScanDrive(StackDrive):
     @property
     def described(self) -> str:
         """The summary, with the stacks for many keys."""
-        if self.by_rows is None:
-            return self.summary
-        return f"{self.summary}; from {self.by_rows:,} keys on by stacks of rows"
+        return self.summary + by_rows_from(self.by_rows)
 
 
 class AdmittedScanDrive(StackDrive):

@@ -77,7 +77,10 @@ def test_they_are_those_of_blocks(seed: int, ties: float) -> None:
     """In the same order, with any room; of simultaneous events where there is no series."""
     random = Random(seed)
     events, text = stream(random, random.choice([1, 3, 20]), ties), query(random)
-    sizes = Options(block=random.choice([1, 5, 64, 1000]), chunk=random.choice([1, 3, 64, 4096]))
+    sizes = Options(
+        block=random.choice([1, 5, 64, 1000]), chunk=random.choice([1, 3, 64, 4096]),
+        stack=random.choice([1, 64]), many_keys=random.choice([1, 1 << 13]),
+    )  # fmt: skip
     plan = replace(sase.compile(text, events), options=sizes)
     assert SharedLinesDrive.drives(request_of(plan.operators))
     expected = found(unfused(plan), events)

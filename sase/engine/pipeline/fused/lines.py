@@ -22,21 +22,26 @@ from numpy.typing import NDArray
 from sase.engine.blocks.block import Block, EventRange, Watermark
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.result_memory import ResultMemory
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.line_scan import LineStream
 from sase.engine.kernels.kleene.run_nodes import DONE, FULL
 from sase.engine.kernels.scan.admission import look_up_states
-from sase.engine.kernels.scan.fused_scan import ADDRESS
+from sase.engine.kernels.scan.fused_scan import ADDRESS, ScanInput
 from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.operators.batch_stacks import WholeStacks, may_have_rows
 from sase.engine.operators.bindings.bindings import Bindings
+from sase.engine.operators.bindings.columnar import ColumnarBindings
 from sase.engine.operators.kleene.line_store import LineStore
 from sase.engine.operators.kleene.run_operator import RunOperator
 from sase.engine.operators.kleene.shared_line_store import SharedLineStore
 from sase.engine.operators.kleene.stretch_store import StretchStore
 from sase.engine.operators.transformation import Results, TransformationState
 from sase.engine.pipeline.fused.scan import (
+    ADMITTED,
     CODES_AS_THEY_ARE,
+    MOST,
     NO_DIGITS,
     SHARE,
     far_apart,
@@ -74,6 +79,8 @@ class FusedLines:
         # both.
         self._pipeline, self._evaluation, self._top = proxy(pipeline), evaluation, top
         self._shares = isinstance(drive, SharedLinesDrive)
+        # The number of keys from which runs wait in stacks of rows.
+        self._by_rows = drive.by_rows if isinstance(drive, SharedLinesDrive) else None
         self._has_series, self._stopwatch = drive.has_series, pipeline.stopwatch
         self.use = pipeline.use_of(drive.name)
         self._codes = pipeline.dictionary.codes_of(evaluation.key)
@@ -101,6 +108,9 @@ class FusedLines:
             self.use.refused = None if self._refused is None else self._refused.value
             return 0
         assert self._arrays is not None
+        if self._is_by_rows(count):
+            yield from self._run_by_rows(events)
+            return count
         pipeline, evaluation, at = self._pipeline, self._evaluation, self._pipeline.at
         lines = self._lines
         keys, digits = forms_of(self._arrays), self._codes.digits
@@ -131,6 +141,56 @@ class FusedLines:
                 pipeline.evict_when_due()
         yield from self._results(evaluation.flushed(DONE))
         return count
+
+    def _is_by_rows(self, events: int) -> bool:
+        """Whether the keys are so many that runs wait in stacks of rows."""
+        keys = self._pipeline.dictionary.size(self._evaluation.key)
+        levels, many = len(self._pipeline.plan.positives), self._by_rows
+        is_many = self._shares and not self._has_table and many is not None and keys >= many
+        return is_many and may_have_rows(events, levels)
+
+    def _run_by_rows(self, events: Events) -> Generator[Results, None, None]:
+        """Yield the results of all events: each takes the runs of its key that wait for it."""
+        pipeline, evaluation, lines, count = (
+            self._pipeline,
+            self._evaluation,
+            self._lines,
+            len(events),
+        )
+        at, options, levels = pipeline.at, pipeline.plan.options, len(pipeline.plan.positives)
+        assert isinstance(lines, SharedLineStore)
+        assert self._arrays is not None
+        span, is_of_time = lines.window
+        columns = [*map(np.ascontiguousarray, (events.ts, events.types)), *self._arrays]
+        reading = ScanInput(
+            forms_of(columns),
+            frozen(self._states_of(events).astype(np.int64)),
+            NO_DIGITS if self._codes.digits is None else self._codes.digits,
+            frozen(np.zeros(0, np.int64) if events.tie is None else events.tie),
+        )
+        measures = events.ts if is_of_time else events.ts[:0]
+        keys = pipeline.dictionary.size(evaluation.key)
+        whole = WholeStacks(
+            levels, None, keys, count, reading, measures, span, options.stack, takes=True
+        )
+        memory, position, begin = ResultMemory(), at.events, 0
+        room = memory.empty(levels, options.chunk)
+        pipeline.warnings.note_types(events, slice(0, count))
+        while True:
+            end = min(begin + MOST, count)
+            found = whole.push(begin, end, position, ADMITTED, room)
+            evaluation.see(found.admitted)
+            evaluation.count_made(found.written)
+            is_full = found.written == room.shape[1]
+            made, room = memory.detach(room, found.written)
+            begin = found.reached
+            at.events = at.numbers = position + begin
+            yield from self._results(iter([ColumnarBindings([*made], [None] * levels)]))
+            pipeline.watch(at.events)
+            pipeline.check(0)
+            if begin == count and not is_full:
+                break
+        lines.count_begun(int(whole.counts[0][0]))
 
     @property
     def _lines(self) -> LineStore | StretchStore:

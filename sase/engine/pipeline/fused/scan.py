@@ -269,7 +269,7 @@ class FusedScan:
                     break
                 reading = self._reading(events, arrays, made)
         if whole is not None:
-            whole.close()
+            stacks.note_whole(*whole.counts)
         if begin < count:
             self.use.refused = Need.CODES_FIT.value
         return begin
@@ -278,10 +278,10 @@ class FusedScan:
         self, events: Events, arrays: list[NDArray[Any]], made: Numbers | None
     ) -> WholeStacks | None:
         """The stacks for a whole input with many keys, of which each has a code."""
-        fused, many = self._fused, self._by_rows
+        fused, many, stacks = self._fused, self._by_rows, self._stacks
         if many is None or fused.keys < many or not self._pipeline.has_all:
             return None
-        if not may_have_rows(self._stacks, len(events)):
+        if not may_have_rows(len(events), stacks.levels, stacks.negatives):
             return None
         if made is None and len(arrays) > KEYS:
             ranges = np.array([(key.min(), key.max()) for key in arrays[KEYS:]], np.int64)
@@ -289,9 +289,9 @@ class FusedScan:
                 return None
         measures = events.ts if fused.measure == TIME else events.ts[:0]
         reading = self._reading(events, arrays, made)
-        sizes = fused.keys, len(events)
+        sizes = stacks.levels, stacks.gaps, fused.keys, len(events)
         window = fused.scan.span, self._pipeline.plan.options.stack
-        return WholeStacks(self._stacks, *sizes, reading, measures, *window)
+        return WholeStacks(*sizes, reading, measures, *window)
 
     def _step_of(self, events: Events) -> int:
         """The number of events of a step, by how many of a sample are admitted."""
