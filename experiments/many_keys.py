@@ -2,7 +2,7 @@
 
 The stream is a day of views, carts and purchases, each of a random user; the window is an hour, and
 shorter for less than 100,000 users. Users are dense integers, wide ones, texts, or texts of one
-dictionary. One program in C keeps what a stream needs, and the other one knows that all events are
+dictionary. One program in C has the state of a stream, and the other one knows that all events are
 there. Seconds are of processor time, of runs that take turns, by any numbers of threads; for
 ours also the part that the system took, mostly for memory, and the elapsed seconds. With `--memory`
 the output is the memory of keys that all live at once: the most memory of a process, less that of

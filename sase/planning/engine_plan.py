@@ -61,8 +61,8 @@ from sase.planning.split import Split, may_end, negations_of, split_of
 class Options:
     """Sizes of blocks, output chunks and initial stacks, and options of reading and execution.
 
-    From `many_keys` on a whole input has stacks of rows: what is known of so many keys is not in
-    the cache.
+    From `many_keys` keys on, a whole input has stacks of rows, since the state of that many keys
+    does not fit in the cache.
 
     A block and the state that it needs should fit in the cache; smaller or larger blocks are
     slower. Results depend only on `null`, the texts of CSV that mean a missing value, and on

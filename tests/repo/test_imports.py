@@ -75,6 +75,7 @@ OPERATORS = [
     "taken_matches",
     "conditions",
     "negative_chains",
+    "batch_stacks",
     "active_stacks",
     "join_tree",
     "run_joins",

@@ -26,7 +26,6 @@ from sase.engine.kernels.scan.batch_scan import (
     batch_scan_between,
 )
 from sase.engine.kernels.scan.fused_scan import ROWS, ScanInput, ScanResult
-from sase.engine.operators.contract import Sequences
 
 Gaps: TypeAlias = tuple[Numbers, Numbers] | None
 # Numbers are of 32 bits.
@@ -34,7 +33,7 @@ MOST_NUMBERS = 1 << 31
 
 
 def may_have_rows(events: int, levels: int, negatives: int = 0) -> bool:
-    """Whether so many events have enough numbers, of which each takes one a component at most."""
+    """Whether the numbers suffice for events, each of which takes at most one per component."""
     return events * (levels + negatives) < MOST_NUMBERS
 
 
@@ -43,7 +42,7 @@ class WholeStacks:
 
     `gaps` are of negative components the level behind each gap, and the bit in a state. `measures`
     are the times of all events, or no numbers if the window counts events. `cells` is the number of
-    cells at first. If each event `takes` what waits for it, its runs are of the next match.
+    cells at first. If each event `takes` the instances that wait for it, the runs are of the next match.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class WholeStacks:
             origins=np.empty((self._most * events, 2), np.int32),
         )
 
-    def push(self, begin: int, end: int, position: int, step: int, out: Sequences) -> ScanResult:
+    def push(self, begin: int, end: int, position: int, step: int, out: Numbers) -> ScanResult:
         """Push rows and write the sequences that they complete, up to a full buffer."""
         if step >= self._room.shape[1]:
             self._make_room(step)

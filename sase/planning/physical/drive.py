@@ -126,7 +126,7 @@ class Drive:
 
     @property
     def described(self) -> str:
-        """What the drive does, in the words of EXPLAIN."""
+        """The action of the drive, in the words of EXPLAIN."""
         return self.summary
 
     @classmethod
@@ -153,5 +153,5 @@ def first_of(reasons: Mapping[str, object]) -> str | None:
 
 
 def by_rows_from(keys: int | None) -> str:
-    """What a summary adds where a whole input has stacks of rows from a number of keys on."""
+    """The end of a summary, if a whole input has stacks of rows from a number of keys on."""
     return "" if keys is None else f"; from {keys:,} keys on in stacks of rows"

@@ -115,10 +115,10 @@ def _scan_of(request: DriveRequest) -> StackScan | Declined:
 
 
 def _is_for_rows(request: DriveRequest) -> bool:
-    """Whether stacks of rows can hold what a plan keeps.
+    """Whether stacks of rows can hold the state of a plan.
 
-    Not the tags of branches, nor negative sequences. ANALYZE counts the live instances of each
-    level, which rows do not have apart.
+    They have no tags of branches and no negative sequences. ANALYZE counts the live instances of
+    each level, and rows do not separate the levels.
     """
     scan = _scan_of(request)
     assert isinstance(scan, StackScan)

@@ -1,12 +1,12 @@
-"""Scan and construction over whole loaded events with many keys: stacks of rows.
+"""Scan and construction over whole loaded events with many keys, by stacks of rows.
 
-The stacks of a stream hold times and are rings by level, since events come and go for ever. Here
-all events are in memory until the end. So one ring of small cells holds the instances of all
-levels, numbered in the order of the events, and nothing is known of a key but 4 bytes a level.
+The stacks of a stream hold times and are rings by level, since a stream never ends. Here all events
+are in memory until the end. So one ring of small cells holds the instances of all levels, numbered
+in the order of the events, and a key has 4 bytes a level.
 
     row       7   9  12  15         `first` is the number of the first instance in the window
-    number    0   1   2   3         of the current event: numbers below it are out of the window,
-              a   b   a   b         and no time is read to know that
+    number    0   1   2   3         of the current event: lower numbers are out of the window,
+              a   b   a   b         so no time of an instance is read
 
 A head is the number of the top of a stack plus one, or 0. A cell has the row of an instance, the
 number of the instance below, that of the instance before it (RIP), and REACH: the number of the
@@ -53,8 +53,7 @@ FRESH = -1
 PUSHED, DROPPED, VISITED = range(3)
 # By how many events the fetching of heads is ahead.
 AHEAD = 16
-# A step ends before a group of simultaneous events that is larger than the room, or the input goes
-# on in the next call.
+# The next group of simultaneous events is larger than the room.
 GROUP = -2
 
 
@@ -347,7 +346,7 @@ def _batch_scan(
         if length == 0:
             lacks = GROUP
             break
-        # What is out of the window of the next event needs no place.
+        # Instances out of the window of the next event need no place.
         at[ALIVE], _, _ = moved_on(sought, stacks, begin, at[ALIVE], -1, 0)
         address = types[ADDRESS] + (begin << (types[FORM] >> 1))
         count = admit_types(address, types[FORM], reading.states, room, length)

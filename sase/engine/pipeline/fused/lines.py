@@ -143,7 +143,7 @@ class FusedLines:
         return count
 
     def _is_by_rows(self, events: int) -> bool:
-        """Whether the keys are so many that runs wait in stacks of rows."""
+        """Whether there are enough keys for stacks of rows."""
         keys = self._pipeline.dictionary.size(self._evaluation.key)
         levels, many = len(self._pipeline.plan.positives), self._by_rows
         is_many = self._shares and not self._has_table and many is not None and keys >= many
