@@ -1,4 +1,4 @@
-"""Ours: three shapes over events of ten users to ten million, beside a C program for each."""
+"""Ours: three shapes over events of ten users to ten million, beside C programs for each."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from experiments.core.experiment import (
 )
 from experiments.core.results import Results
 from experiments.core.ways import Make
-from experiments.many_keys import KINDS, MOST, SHAPES, Program, Users, row_sum
+from experiments.many_keys import BATCH, KINDS, MOST, SHAPES, STREAM, Program, Users, row_sum
 
 FOLDER = Path(__file__).parents[2] / "build/experiments/many_keys"
-C, TWICE = "C, one thread", "C, twice at once"
+C, TWICE, BATCH_C = "C, one thread", "C, twice at once", "C for a batch, one thread"
 THREADS = {"one thread": 1, "two threads": 2}
 # The numbers of users, from the least to the greatest, for which the lead of C is checked; and the
 # factor by which two threads are to be faster, with a million.
@@ -53,12 +53,12 @@ class Data(NamedTuple):
 
 
 @cache
-def _program() -> Program:
-    """The program, compiled."""
+def _program(name: str = STREAM) -> Program:
+    """A program, compiled."""
     if shutil.which("cc") is None:
         raise LeftOut("there is no C compiler")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    return Program(FOLDER)
+    return Program(FOLDER, name)
 
 
 @lru_cache(1)
@@ -82,6 +82,7 @@ def points(size: Size) -> Iterator[Point]:
         for kind, shape in product(KINDS, SHAPES):
             ways: dict[str, Make] = {way: _ours(shape, n) for way, n in THREADS.items()}
             ways[C] = _theirs(shape, kind, 1)
+            ways[BATCH_C] = _theirs(shape, kind, 1, BATCH)
             if keys == size.of(MILLION, FEW, 100):
                 ways[TWICE] = _theirs(shape, kind, 2)
             yield Point(keys, ways, partial(_data, count, keys, kind), count, panel(kind, shape))
@@ -107,9 +108,9 @@ def _ours(shape: str, threads: int) -> Make:
     return make
 
 
-def _theirs(shape: str, kind: str, copies: int) -> Make:
+def _theirs(shape: str, kind: str, copies: int, name: str = STREAM) -> Make:
     def make(data: Data) -> Way:
-        program = _program()
+        program = _program(name)
 
         def run() -> tuple[float, tuple[int, int]]:
             return program.run(shape, kind, data.events.span, copies)

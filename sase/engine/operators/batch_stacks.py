@@ -42,7 +42,8 @@ class WholeStacks:
 
     `gaps` are of negative components the level behind each gap, and the bit in a state. `measures`
     are the times of all events, or no numbers if the window counts events. `cells` is the number of
-    cells at first. If each event `takes` the instances that wait for it, the runs are of the next match.
+    cells at first. If each event `takes` the instances that wait for it, the runs are of the next
+    match.
     """
 
     def __init__(
