@@ -35,8 +35,8 @@ from sase.engine.kernels.scan.fused_scan import (
     TYPES,
     ScanInput,
     admit_types,
-    describe,
     encode_keys,
+    write_states,
 )
 from sase.engine.kernels.sentinels import window_start
 
@@ -354,7 +354,7 @@ def _batch_scan(
             lacks = count * most
             break
         encode_keys(reading, begin, count, room)
-        describe(reading, begin, count, room)
+        write_states(reading, begin, count, room)
         at[FINALS] = at[WALKED] = 0
         if absences is None and ties.shape[0] == 0:
             push_apart(sought, stacks, begin, count, room)

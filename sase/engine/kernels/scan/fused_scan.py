@@ -206,15 +206,20 @@ def encode_keys(reading: ScanInput, begin: int, count: int, room: OutIntRows) ->
 @inlined
 def describe(reading: ScanInput, begin: int, count: int, room: OutIntRows) -> None:
     """Write the times and states of the admitted events."""
-    columns, states = reading.columns, reading.states
-    form, address = columns[TIMES, FORM], columns[TIMES, ADDRESS]
+    form, address = reading.columns[TIMES, FORM], reading.columns[TIMES, ADDRESS]
     address += begin << (form >> 1)
     for place in range(count):
         room[TIME, place] = number(address, form, room[PLACE, place])
-    form, address = columns[TYPES, FORM], columns[TYPES, ADDRESS]
+    write_states(reading, begin, count, room)
+
+
+@inlined
+def write_states(reading: ScanInput, begin: int, count: int, room: OutIntRows) -> None:
+    """Write the states of the admitted events."""
+    form, address = reading.columns[TYPES, FORM], reading.columns[TYPES, ADDRESS]
     address += begin << (form >> 1)
     for place in range(count):
-        room[STATE, place] = states[number(address, form, room[PLACE, place]) + 1]
+        room[STATE, place] = reading.states[number(address, form, room[PLACE, place]) + 1]
 
 
 @inlined
