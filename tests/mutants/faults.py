@@ -62,6 +62,7 @@ FUSED_SCAN, SCAN_KERNEL = (
     "sase/engine/kernels/scan/fused_scan.py",
 )
 
+ROWS = "sase/engine/kernels/scan/batch_scan.py"
 UNION_ORDER, UNION = "sase/engine/kernels/scan/result_order.py", f"{OPERATORS}/branches/union.py"
 DETECTION = "sase/planning/branches.py"
 LAYOUT = "sase/engine/snapshots/layout.py"
@@ -577,6 +578,26 @@ FAULTS = [
         "evicted(stacks, bound_before(reading, sought, begin + length))",
     ),
     Fault("fused-past-the-room", SCAN_KERNEL, "written == out.shape[1]", "False"),
+    Fault("rows-window-too-short", ROWS, "if oldest >= bound:", "if oldest > bound:"),
+    Fault("rows-reach-of-the-last", ROWS, "if level > 1 and before >= first:", "if level > 2:"),
+    Fault("rows-wait-again", ROWS, "if takes:", "if takes and level > 1:"),
+    Fault(
+        "rows-ties-apart", ROWS, "ties[row] != ties[begin + room[PLACE, begun]]", "begun < events"
+    ),
+    Fault("rows-tie-forbids", ROWS, "absences.gaps[each] == 0 else group", "True else group"),
+    Fault(
+        "rows-start-in-window",
+        ROWS,
+        "absences.floors[choice & mask] <= first",
+        "absences.floors[choice & mask] <= first + 1",
+    ),
+    Fault(
+        "rows-walk-past-absence",
+        ROWS,
+        "choice < max(first, floor_above(stacks, absences, level))",
+        "choice < first",
+    ),
+    Fault("rows-of-a-group-left", ROWS, "        length -= 1\n", "        return length\n"),
     Fault(
         "fused-and-forgotten", FUSED_SCAN, " if found.written < out.shape[1] else", " if True else"
     ),

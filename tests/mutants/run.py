@@ -43,6 +43,7 @@ ENGINE = (
     "tests/engine/pipeline/test_late_rows.py",
     "tests/engine/pipeline/test_fused_scan.py",
     "tests/engine/pipeline/test_fused_lines.py",
+    "tests/engine/pipeline/test_shared_lines.py",
     "tests/engine/pipeline/test_stretches.py",
     "tests/engine/pipeline/test_narrowed_scan.py",
     "tests/engine/results/test_row_history.py",

@@ -15,6 +15,7 @@ import sase
 from sase.engine.kernels.jit.intrinsics import NO_CLOCK
 from sase.engine.kernels.scan.fused_scan import CODES
 from sase.engine.operators.active_stacks import ActiveStacks
+from sase.engine.operators.batch_stacks import WholeStacks
 from sase.engine.pipeline.analyze import analyzed
 from sase.engine.pipeline.fused import scan
 from sase.engine.pipeline.fused.scan import FusedScan
@@ -129,6 +130,45 @@ def compared(text: str, random: Random, taken: Taken, monkeypatch: pytest.Monkey
     assert found(plan, events, threads=3)[0] == expected[0]
     assert all(reached == count for count, reached in taken)
     return expected[0]
+
+
+ROWS = [
+    *QUERIES[:6],
+    "EVENT SEQ(A a, !(C x), !(D y), B b, A c) WHERE [id] WITHIN 30",
+    "EVENT SEQ(!(C x), !(D y), A a, B b) WHERE [id, k] WITHIN 25 INCLUSIVE",
+    "EVENT SEQ(A a, B b, !(D x), A c, B d) WHERE [k] WITHIN 9 EVENTS",
+    QUERIES[7],
+]
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("seed", draw_numbers(share(8)))
+@pytest.mark.parametrize("text", ROWS)
+def test_stacks_of_rows_find_the_same(
+    text: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With and without simultaneous events, with any room, and in threads."""
+    over, rows = WholeStacks.push, list[int]()
+
+    def watched(self: WholeStacks, *arguments: Any) -> Any:
+        rows.append(len(rows))
+        return over(self, *arguments)
+
+    monkeypatch.setattr(WholeStacks, "push", watched)
+    for number, ties in enumerate((0, 0.2, 0.9)):
+        random = Random(3 * seed + number)
+        events = stream(random, 400, ties)
+        sizes = Options(
+            block=random.choice([5, 64]), chunk=random.choice([1, 3, 64]),
+            stack=random.choice([1, 4, 64]), many_keys=1,
+        )  # fmt: skip
+        monkeypatch.setattr(scan, "MOST", random.choice([50, 1000]))
+        plan = replace(sase.compile(text, events), options=sizes)
+        expected = found(unfused(plan), events, threads=1)[0]
+        rows.clear()
+        assert found(plan, events, threads=1)[0] == expected
+        assert found(plan, events, threads=3)[0] == expected
+        assert rows
 
 
 @pytest.mark.parametrize("index", [pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32()])

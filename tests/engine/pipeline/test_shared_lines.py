@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sase
+from sase.engine.operators.batch_stacks import WholeStacks
 from sase.engine.operators.kleene.shared_line_store import SharedLineStore
 from sase.engine.pipeline.fused import scan
 from sase.planning.engine_plan import Options
@@ -92,6 +93,34 @@ def test_they_are_those_of_blocks(seed: int, ties: float) -> None:
     assert all(use.events == COUNT or use.refused == Need.CODES_FIT.value for use in others)
     if plan.engine.split.before is not None:
         assert found(plan, events, threads=2)[:2] == expected[:2]
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("seed", draw_numbers(share(20)))
+@pytest.mark.parametrize("pattern", PATTERNS[:3])
+def test_stacks_of_rows_find_the_same(
+    pattern: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An event takes all that waits, but for one that is simultaneous with it."""
+    over, rows = WholeStacks.push, list[int]()
+
+    def watched(self: WholeStacks, *arguments: Any) -> Any:
+        rows.append(len(rows))
+        return over(self, *arguments)
+
+    monkeypatch.setattr(WholeStacks, "push", watched)
+    for number, ties in enumerate((0, 0.3, 0.9)):
+        random = Random(3 * seed + number)
+        events = stream(random, random.choice([1, 3, 20]), ties)
+        key, within = random.choice(["[id]", "[id, k]", "TRUE"]), random.choice(WINDOWS)
+        text = f"EVENT SEQ({pattern}) WHERE skip_till_next_match {{ {key} }} {within}"
+        sizes = Options(chunk=random.choice([1, 3, 64]), stack=random.choice([1, 64]), many_keys=1)
+        plan = replace(sase.compile(text, events), options=sizes)
+        expected = found(unfused(plan), events)
+        rows.clear()
+        assert found(plan, events) == expected
+        if pa.types.is_int64(events["id"].type) and max(events["id"].to_pylist()) < COUNT:
+            assert rows
 
 
 def test_the_streams_are_worth_it() -> None:
