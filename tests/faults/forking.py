@@ -117,6 +117,8 @@ def become(asked: dict[str, Any]) -> int:
         if value is not None:
             os.environ[name] = value
     limit(asked)
+    # Programs that a shell starts in the background would not heed it, nor do their children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if asked["out"] is not None:
         lead_output(asked["out"])
     close(asked["closed"])
