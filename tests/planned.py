@@ -36,7 +36,7 @@ RUNS = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [id] AND a[i].v > 8 
 QUERIES = [KEYED, SAMPLED, RUNS]
 SCHEMA = Discovered.of(EVENTS, InputOptions()).schema
 COUNTED: tuple[FunctionType, ...] = binder.bind, optimizer.optimized  # type: ignore[assignment]
-# What the module of a function calls in place of it while its calls are counted.
+# The name in the module of a function that is called in its place while calls are counted.
 NOTED = "_noted_{}"
 
 
@@ -89,7 +89,7 @@ def noting(function: FunctionType, calls: Calls) -> FunctionType:
 def counted() -> Iterator[Calls]:
     """The calls in the meantime, by any thread and of whatever module has the function.
 
-    The function itself gets other code: to be told of every call of Python takes much longer.
+    The function itself gets other code: a profile of every call in Python takes much longer.
     """
     calls, codes = Calls(), [function.__code__ for function in COUNTED]
     for function in COUNTED:

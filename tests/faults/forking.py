@@ -47,7 +47,7 @@ LOADED = (
     ),
 )
 
-# Commands that load what others need, too: of a text, and of a text and events.
+# Commands that load modules and kernels of others, too: of a text, and of a text and events.
 OF_TEXTS = "check", "format", "plans"
 OF_EVENTS = "run", "explain", "why", "compare"
 ENTRIES = "-q", QUERY

@@ -62,8 +62,8 @@ WRONG = {
 
 # As for a package that is installed: mypy tells no mistakes in it and skips bodies of functions.
 INSTALLED = "--strict", "--no-pretty", "--follow-imports=silent"
-# No types of other packages, which take most of the time to read. What it knows is kept, beside
-# what it knows for `make lint`.
+# No types of other packages, which take most of the time to read. Its cache is kept beside that of
+# `make lint`.
 ALONE = "--no-site-packages", f"--cache-dir={ROOT / '.mypy_cache' / 'of_users'}"
 
 
@@ -81,7 +81,7 @@ def checked(folder, *options, **texts):
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """What one run says of both files."""
+    """The lines of one run for both files."""
     names = ["import sase", *(f"reveal_type(sase.{name})" for name in sase.__all__)]
     return checked(
         tmp_path_factory.mktemp("user"),
