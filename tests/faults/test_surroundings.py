@@ -198,8 +198,15 @@ def test_a_script_is_told_before_it_loads_a_library() -> None:
     assert out.startswith("a limit such as `ulimit -v` leaves 200 MiB of addresses")
 
 
-@pytest.mark.parametrize("before", ["numpy", "pyarrow"])
-@pytest.mark.parametrize("megabytes", [400, 520])
+@pytest.mark.parametrize(
+    ("before", "megabytes"),
+    [
+        ("numpy", 400),
+        ("pyarrow", 520),
+        pytest.param("numpy", 520, marks=pytest.mark.heavy),
+        pytest.param("pyarrow", 400, marks=pytest.mark.heavy),
+    ],
+)
 def test_a_script_that_has_loaded_some_is_told_as_well(before: str, megabytes: int) -> None:
     """Messages of LLVM and the linker on too few addresses are our error."""
     script = (
