@@ -201,7 +201,16 @@ WITHOUT_SPARK = (
 SOURCES = "tests/repo"
 OF_SOURCES = tuple(
     f"{SOURCES}/test_{name}.py"
-    for name in ("class_names", "imports", "map", "private_names", "public", "sizes")
+    for name in (
+        "class_names",
+        "imports",
+        "map",
+        "private_names",
+        "public",
+        "sentences",
+        "sizes",
+        "words",
+    )  # fmt: skip
 )
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from os import sysconf
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from typing import Any, NamedTuple
@@ -61,23 +61,38 @@ def used() -> Seconds:
 
 def _used_by(process: str) -> float:
     """The seconds of a process and of its children that have ended; 0 if it is gone."""
-    after_name = _read(Path("/proc", process, "stat")).rpartition(")")[2].split()
-    return sum(map(int, after_name[11:15])) / sysconf("SC_CLK_TCK")
+    after_name = _read(f"/proc/{process}/stat").rpartition(b")")[2].split()
+    return sum(map(int, after_name[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _descendants(process: str) -> Iterator[str]:
     """The processes that a process started, and those that they started; none outside of Linux."""
-    for thread in Path("/proc", process).glob("task/*"):
-        for child in _read(thread / "children").split():
+    threads = f"/proc/{process}/task"
+    for thread in _names(threads):
+        for child in _read(f"{threads}/{thread}/children").decode().split():
             yield child
             yield from _descendants(child)
 
 
-def _read(path: Path) -> str:
+def _names(folder: str) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return os.listdir(folder)
     except OSError:
-        return ""
+        return []
+
+
+def _read(path: str) -> bytes:
+    """The text of a file of the system; by the shortest way, since each test asks for some."""
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        return os.read(file, 1 << 20)
+    except OSError:  # of a process that has just ended
+        return b""
+    finally:
+        os.close(file)
 
 
 class Recorder:
@@ -86,21 +101,23 @@ class Recorder:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._is_worker = hasattr(config, "workerinput")
-        self._begin = NONE
+        self._begin: Seconds | None = None
         self._tests: dict[str, Seconds] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
-        """A test begins."""
-        self._begin = used()
+        """The first test begins; the others do at the end of the one before."""
+        if self._begin is None:
+            self._begin = used()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, call: Any) -> Iterator[None]:
         """Its last report has the seconds, and takes them to the first process."""
         report = yield
-        if call.when == "teardown":
-            own, started = used()
-            report.seconds = own - self._begin.own, max(0, started - self._begin.started)
+        if call.when == "teardown" and self._begin is not None:
+            end = used()
+            report.seconds = end.own - self._begin.own, max(0, end.started - self._begin.started)
+            self._begin = end
         return report
 
     def pytest_runtest_logreport(self, report: Any) -> None:

@@ -65,7 +65,8 @@ def test_the_first_matches_come_without_the_others() -> None:
 
 
 def islice_of_batches(matches: sase.Matches, number: int) -> list[Any]:
-    return list(islice((row for batch in matches.to_reader() for row in batch.to_pylist()), number))
+    rows = (row for batch in matches.to_reader() for row in batch.slice(0, number).to_pylist())
+    return list(islice(rows, number))
 
 
 @pytest.mark.parametrize("is_set", [False, True])

@@ -1,13 +1,10 @@
 """`sase generate`: the streams of the generators in every format, whole or not at all."""
 
 import argparse
-import functools
 import inspect
 import io
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -196,31 +193,18 @@ def test_what_fails_leaves_the_file_of_before(monkeypatch):
     assert os.listdir() == ["events.csv"]
 
 
-def start(arguments: str, **options) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-m", "sase", "generate", *arguments.split()],
-        stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(Path(command.__file__).parents[2])},
-        **options,
-    )
+def test_a_reader_that_leaves_ends_it_quietly(forked):
+    process = forked.begun("generate", "uniform", "--events", "1M")
+    assert process.stdout.readline().startswith('"ts","type","attr1"')
+    assert (process.left(), process.returncode) == ("", 141)
 
 
-def test_a_reader_that_leaves_ends_it_quietly():
-    process = start("uniform --events 1M", stdout=subprocess.PIPE)
-    assert process.stdout.readline().startswith(b'"ts","type","attr1"')
-    process.stdout.close()
-    _, err = process.communicate()
-    assert (process.returncode, err) == (141, b"")
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs signals")
-def test_an_interrupt_leaves_nothing():
-    # A shell starts background programs with interrupts ignored, and children inherit that.
-    heed = functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler)
-    process = start("uniform --events 1000M -o events.csv", preexec_fn=heed)
+def test_an_interrupt_leaves_nothing(forked):
+    process = forked.begun("generate", "uniform", "--events", "1000M", "-o", "events.csv")
+    deadline = time.monotonic() + 60
     while not os.path.exists("events.csv.partial"):
-        assert process.poll() is None
+        assert time.monotonic() < deadline
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
-    assert (process.returncode, err, os.listdir()) == (130, b"", [])
+    assert (process.returncode, err, os.listdir()) == (130, "", [])

@@ -16,6 +16,7 @@ import pytest
 from sase.cli import spark as cli_spark
 from sase.cli.main import main
 from sase.planning.replay import ReplayStrategy
+from tests.faults.processes import Programs
 from tests.spark_here import missing
 
 QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 5"
@@ -110,40 +111,34 @@ class Blocker:
         if name.partition(".")[0] == "pyspark":
             raise ModuleNotFoundError(f"No module named {name!r}", name="pyspark")
 sys.meta_path.insert(0, Blocker())
+assert "pyspark" not in sys.modules
 """
 OLD = "import pyspark; pyspark.__version__ = '4.0.1'"
 
 
-def started(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-c",
-        program + RUN,
-        "replay",
-        "-q",
-        QUERY,
-        "--events",
-        "events.parquet",
-    ]
-    changed = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, env=changed, check=False)
+def replay(forked: Programs, script: str, **environment: str) -> tuple[int, str]:
+    """The exit status and the messages of the command behind a script."""
+    arguments = ["replay", "-q", QUERY, "--events", "events.parquet"]
+    done = forked.script(script + RUN, *arguments, **environment)
+    assert "Traceback" not in done.err, done.err
+    return done.status, done.err
 
 
-def test_without_pyspark() -> None:
-    done = started(BLOCKED)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == (
+def test_without_pyspark(forked: Programs) -> None:
+    status, err = replay(forked, BLOCKED)
+    assert status == 1
+    assert err.splitlines()[-1] == (
         "sase replay: error: pyspark is not installed, which is needed for Spark:"
         " pip install 'sase[spark]'"
     )
 
 
 @pytest.mark.heavy
-def test_with_a_pyspark_that_is_too_old() -> None:
+def test_with_a_pyspark_that_is_too_old(forked: Programs) -> None:
     pytest.importorskip("pyspark")
-    done = started(OLD)
-    assert done.returncode == 1
-    assert "PySpark 4.1 or later is needed, and 4.0.1 is installed: pip" in done.stderr
+    status, err = replay(forked, OLD)
+    assert status == 1
+    assert "PySpark 4.1 or later is needed, and 4.0.1 is installed: pip" in err
 
 
 def java(folder: Path, script: str) -> str:
@@ -155,14 +150,11 @@ def java(folder: Path, script: str) -> str:
     return str(folder)
 
 
-def test_without_java(tmp_path: Path) -> None:
+def test_without_java(forked: Programs) -> None:
     pytest.importorskip("pyspark")
-    done = started(
-        "from sase.cli.main import main; raise SystemExit(main())", JAVA_HOME="", PATH=""
-    )
-    assert done.returncode == 1
-    assert "Spark needs Java 17 or later, and there is none: install one" in done.stderr
-    assert "Traceback" not in done.stderr
+    status, err = replay(forked, "", JAVA_HOME="", PATH="")
+    assert status == 1
+    assert "Spark needs Java 17 or later, and there is none: install one" in err
 
 
 @pytest.mark.parametrize(
@@ -175,13 +167,13 @@ def test_without_java(tmp_path: Path) -> None:
         pytest.param("exit 3", "does not run, and Spark needs it", marks=HEAVY),
     ],
 )
-def test_with_a_java_that_is_too_old(script: str, told: str, tmp_path: Path) -> None:
+def test_with_a_java_that_is_too_old(
+    script: str, told: str, tmp_path: Path, forked: Programs
+) -> None:
     pytest.importorskip("pyspark")
-    home = java(tmp_path / "jdk", script)
-    done = started("", JAVA_HOME=home)
-    assert done.returncode == 1
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
+    status, err = replay(forked, "", JAVA_HOME=java(tmp_path / "jdk", script))
+    assert status == 1
+    assert told in err
 
 
 # ---------------------------------------------------------------- the whole program

@@ -8,9 +8,7 @@ import io
 import json
 import os
 import re
-import resource
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -27,6 +25,7 @@ from sase.cli.main import main
 from sase.cli.messages import Progress
 from sase.engine.results import sinks
 from sase.engine.results.batch import ResultBatch
+from tests.faults.processes import Programs, Running
 
 EVENTS = pa.table(
     {
@@ -473,19 +472,9 @@ def test_too_many_matches_name_the_events_of_the_last_that_is_written(
         assert written.to_pylist() == sase.match(QUERY, EVENTS, limit=most).to_pylist()
 
 
-def started(*arguments: str, limit: int | None = None) -> subprocess.Popen[bytes]:
-    """The command as a process of its own, with files that may be limited in size."""
-
-    def limited() -> None:
-        if limit is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-    return subprocess.Popen(
-        [sys.executable, "-m", "sase", "run", "--events", "events.parquet", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=limited,  # one thread
-    )
+def begun(forked: Programs, *arguments: str) -> Running:
+    """The command in a process of its own, with streams that stay open."""
+    return forked.begun("run", "--events", "events.parquet", *arguments)
 
 
 def many_events() -> None:
@@ -508,15 +497,15 @@ INTERRUPTED, TERMINATED = (signal.SIGINT, 130), (signal.SIGTERM, 143)
     ("number", "status"),
     [pytest.param(*INTERRUPTED, id="int"), pytest.param(*TERMINATED, id="term", marks=HEAVY)],
 )
-def test_a_signal_leaves_a_valid_partial_file(number: int, status: int) -> None:
+def test_a_signal_leaves_a_valid_partial_file(number: int, status: int, forked: Programs) -> None:
     many_events()
-    process = started("-q", ENDLESS, "-o", "found.parquet")
+    process = begun(forked, "-q", ENDLESS, "-o", "found.parquet")
     wait_for("found.parquet.partial", 100_000)
     process.send_signal(number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate()
     assert process.returncode == status, err
-    assert b"the rows written so far are in found.parquet.partial" in err
-    assert b"Traceback" not in err
+    assert "the rows written so far are in found.parquet.partial" in err
+    assert "Traceback" not in err
     assert not Path("found.parquet").exists()
     Path("found.parquet.partial").rename("partial.parquet")
     assert read("partial.parquet").num_rows > 0
@@ -544,19 +533,19 @@ def test_an_interrupt_shows_what_was_found_so_far(
 @pytest.mark.parametrize(
     "suffix", [".csv", ".parquet", *(pytest.param(s, marks=HEAVY) for s in (".jsonl", ".arrow"))]
 )
-def test_a_full_disk(suffix: str) -> None:
+def test_a_full_disk(suffix: str, forked: Programs) -> None:
     """Of text the whole lines are left; a file that cannot be closed is said to be none."""
     table = pa.table({"ts": range(5000), "type": ["A"] * 5000, "s": ['of "two"\nlines'] * 5000})
     pyarrow.parquet.write_table(table, "events.parquet")
-    process = started("-q", ENDLESS, "-o", f"found{suffix}", limit=1 << 20)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert b"Traceback" not in err
+    command = ["run", "--events", "events.parquet", "-q", ENDLESS, "-o", f"found{suffix}"]
+    status, _, err = forked.run(*command, most=1 << 20)
+    assert status == 1
+    assert "Traceback" not in err
     assert not Path(f"found{suffix}").exists()
     partial = Path(f"found{suffix}.partial")
     if suffix in (".csv", ".jsonl"):
-        assert b"the rows written so far are in " + bytes(partial) in err
-    if b"is not whole" in err:
+        assert f"the rows written so far are in {partial}" in err
+    if "is not whole" in err:
         return
     if suffix == ".jsonl":
         assert all(map(json.loads, partial.read_text(encoding="utf-8").splitlines()))
@@ -575,33 +564,28 @@ def test_a_full_disk(suffix: str) -> None:
 @pytest.mark.parametrize(
     ("number", "status"), [pytest.param(*INTERRUPTED, marks=HEAVY), TERMINATED]
 )
-def test_a_signal_tells_how_many_were_written(number: int, status: int) -> None:
+def test_a_signal_tells_how_many_were_written(number: int, status: int, forked: Programs) -> None:
     many_events()
-    process = started("-q", ENDLESS, "--format", "csv")
-    assert process.stdout is not None
+    process = begun(forked, "-q", ENDLESS, "--format", "csv")
     process.stdout.readline()
     process.send_signal(number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate()
     assert process.returncode == status, err
-    assert re.search(rb"sase: interrupted: [0-9,]+ match(es)? so far", err)
-    assert b"Traceback" not in err
+    assert re.search("sase: interrupted: [0-9,]+ match(es)? so far", err)
+    assert "Traceback" not in err
 
 
 @pytest.mark.parametrize(
     "format", ["jsonl", *(pytest.param(each, marks=HEAVY) for each in ("table", "csv"))]
 )
-def test_a_closed_pipe(format: str) -> None:
+def test_a_closed_pipe(format: str, forked: Programs) -> None:
     if format != "table":
         many_events()
-    process = started("-q", ENDLESS, "--format", format, "--limit", "10000000")
-    assert process.stdout is not None
-    assert process.stderr is not None
-    with process.stderr:
-        with process.stdout:
-            process.stdout.readline()
-        err = process.stderr.read()
-    assert process.wait(timeout=60) in (0, 141)
-    assert b"Traceback" not in err
+    process = begun(forked, "-q", ENDLESS, "--format", format, "--limit", "10000000")
+    process.stdout.readline()
+    err = process.left()
+    assert process.returncode in (0, 141)
+    assert "Traceback" not in err
 
 
 # ---------------------------------------------------------------- progress

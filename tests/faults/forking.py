@@ -1,15 +1,23 @@
-"""A process that loads the program, and forks one that runs it, or a script, for each line."""
+"""A process that loads the program, and forks one that runs it, or a script, for each line.
+
+It runs some commands first, so that kernels, the grammar and the registry of errors are loaded once
+and not by each process.
+"""
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
 import signal
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from pkgutil import walk_packages
+from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import pyarrow.csv
@@ -23,6 +31,7 @@ import sase.engine
 import sase.generate
 import sase.planning
 from sase.cli.main import main
+from tests.faults.processes import QUERY, write_events
 
 # The seconds after which a process has ended, or it is ended.
 MOST_SECONDS = 300
@@ -37,6 +46,25 @@ LOADED = (
         for module in walk_packages(package.__path__, f"{package.__name__}.")
     ),
 )
+
+# Commands that load modules and kernels of others, too: of a text, and of a text and events.
+OF_TEXTS = "check", "format", "plans"
+OF_EVENTS = "run", "explain", "why", "compare"
+ENTRIES = "-q", QUERY
+
+
+def load() -> None:
+    """Run commands of every kind on few events, and say nothing of them."""
+    with TemporaryDirectory() as folder, redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        events = str(write_events(Path(folder) / "e.parquet", 40))
+        commands = [[name, *ENTRIES] for name in OF_TEXTS]
+        commands += [[name, *ENTRIES, "--events", events] for name in OF_EVENTS]
+        commands += [["run", "-q", f"{QUERY}; {QUERY}", "--events", events]]
+        for command in commands:
+            if main(command):
+                raise RuntimeError(f"{command[0]} has failed")
+    gc.collect()
+    gc.freeze()
 
 
 def limit(asked: dict[str, Any]) -> None:
@@ -89,6 +117,8 @@ def become(asked: dict[str, Any]) -> int:
         if value is not None:
             os.environ[name] = value
     limit(asked)
+    # Programs that a shell starts in the background would not heed it, nor do their children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if asked["out"] is not None:
         lead_output(asked["out"])
     close(asked["closed"])
@@ -161,5 +191,6 @@ def done(asked: dict[str, Any]) -> Any:
 
 
 if __name__ == "__main__":
+    load()
     for line in sys.stdin:
         print(json.dumps(done(json.loads(line))), flush=True)

@@ -89,6 +89,15 @@ class Running:
         self.stderr.close()
         return out, err.result()
 
+    def left(self) -> str:
+        """Read no more of its output, wait for its end, and return its messages."""
+        self.stdout.close()
+        self.stdin.close()
+        with self.stderr:
+            err = self.stderr.read()
+        self.returncode = self._programs.asked(wait=self.pid)
+        return err
+
 
 class Programs:
     """Runs the program in processes that are forked from one."""
@@ -121,9 +130,14 @@ class Programs:
 
     def printed(self, script: str, *arguments: object) -> str:
         """Return the output of a script, which is called with arguments and must not fail."""
-        done = self._ended(script=script, arguments=[*map(str, arguments)])
+        done = self.script(script, *arguments)
         assert done.status == 0, done.err
         return done.out
+
+    def script(self, script: str, *arguments: object, **environment: str | None) -> Ended:
+        """Run a script with arguments; with `None` a variable of its environment is not there."""
+        given = [*map(str, arguments)]
+        return self._ended(script=script, arguments=given, environment=environment)
 
     def begun(self, *arguments: str | Path) -> Running:
         """Begin it in the folder in which we are."""

@@ -51,6 +51,8 @@ ASLEEP, LOOK = 6, 0.5
 MOST_BYTES = 3 << 30
 # Findings after which a run ends, and the words for them.
 MOST_FINDINGS = 20
+# Says that a process judges so few documents that those which warm it up would take longer.
+COLD = "--cold"
 FINDINGS = ("crashed", "failed", "hung")
 
 
@@ -95,9 +97,12 @@ class Outcome:
 def _serve(modules: list[str]) -> None:
     """Judge the documents that lines of the input name: a target, and a number or a file."""
     faulthandler.enable()
-    known: dict[str, Target] = {name: importlib.import_module(name).TARGET for name in modules}
+    is_cold = COLD in modules
+    names = [name for name in modules if name != COLD]
+    known: dict[str, Target] = {name: importlib.import_module(name).TARGET for name in names}
     for target in known.values():
-        target.warm()
+        if not is_cold:
+            target.warm()
     _bound_memory()
     out, sys.stdout = sys.stdout, sys.stderr
     print("ready", file=out, flush=True)
@@ -237,11 +242,16 @@ class Worker:
 
 
 def fuzz(
-    module: str, numbers: Iterable[int], *, seconds: float = float("inf"), say: bool = False
+    module: str,
+    numbers: Iterable[int],
+    *,
+    seconds: float = float("inf"),
+    say: bool = False,
+    few: bool = False,
 ) -> Outcome:
-    """Judge the documents of numbers, for so long at most."""
+    """Judge the documents of numbers, for so long at most; few are judged without warming up."""
     outcome = Outcome()
-    with Worker(module) as worker:
+    with Worker(module, *[COLD] * few) as worker:
         worker.start()
         begin = time.monotonic()
         for place, number in enumerate(numbers, 1):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from random import Random
 from typing import Any
 
@@ -124,8 +124,15 @@ NON_OVERLAP = ("next match", "any match", "stretches", "sets", "groups", "subset
 EVERY = [*FORMS.items(), *((f"{name} apart", FORMS[name]) for name in NON_OVERLAP)]
 
 
+@cache
+def _defined() -> None:
+    """The aggregates that forms have are defined."""
+    define_all()
+
+
 def form(number: int) -> tuple[str, str, dict[str, Any]]:
     """The name and the text of a form, and the keywords that its compilation takes."""
+    _defined()
     name, text = EVERY[number % len(EVERY)]
     known: dict[str, Any] = {}
     if name.startswith("imprecise"):
@@ -174,8 +181,7 @@ def make(number: int) -> bytes:
 
 
 def warm() -> None:
-    """Define aggregates, and judge snapshots of every form, for which kernels may be compiled."""
-    define_all()
+    """Judge snapshots of every form, for which kernels may be compiled."""
     for number in range(len(EVERY)):
         judge(document(_stopped(number), Random(number), changes_it=False))
 

@@ -7,6 +7,7 @@ import os
 import pickle
 import stat
 from collections.abc import Iterator
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -72,15 +73,18 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path / "home"
 
 
+# Building takes most of the time of these tests, so a grammar is built once for all of them.
+build_once = cache(tables._build)
+
+
 @pytest.fixture
 def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """One entry for each time the tables are built rather than loaded."""
+    """One entry for each time the tables would be built rather than loaded."""
     built: list[str] = []
-    original = tables._build
 
     def build(grammar: str) -> lark.Lark:
         built.append(grammar)
-        return original(grammar)
+        return build_once(grammar)
 
     monkeypatch.setattr(tables, "_build", build)
     return built

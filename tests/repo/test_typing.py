@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -59,40 +60,57 @@ WRONG = {
 }
 
 
-def checked(folder, text):
-    """The output of mypy for a file of a user, which is in no folder of ours."""
-    path = folder / "user.py"
-    path.write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-pretty", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+# As for a package that is installed: mypy tells no mistakes in it and skips bodies of functions.
+INSTALLED = "--strict", "--no-pretty", "--follow-imports=silent"
+# No types of other packages, which take most of the time to read. Its cache is kept beside that of
+# `make lint`.
+ALONE = "--no-site-packages", f"--cache-dir={ROOT / '.mypy_cache' / 'of_users'}"
+
+
+def checked(folder, *options, **texts):
+    """The lines of mypy for files of a user by their names, which are in no folder of ours."""
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    files = [str(folder / f"{name}.py") for name in texts]
+    command = [sys.executable, "-m", "mypy", *INSTALLED, *options]
+    done = subprocess.run([*command, *files], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    return [line.split("user.py:", 1)[1] for line in done.stdout.splitlines() if "user.py:" in line]
+    told = [line.partition(".py:") for line in done.stdout.splitlines() if ".py:" in line]
+    return {name: [line for file, _, line in told if Path(file).name == name] for name in texts}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """The lines of one run for both files."""
+    names = ["import sase", *(f"reveal_type(sase.{name})" for name in sase.__all__)]
+    return checked(
+        tmp_path_factory.mktemp("user"),
+        *ALONE,
+        wrong="\n".join(["import sase, sase.spark", *WRONG]),
+        names="\n".join(names),
+    )
 
 
 @pytest.mark.heavy
 @pytest.mark.slow
 def test_a_file_of_a_user(tmp_path):
-    assert checked(tmp_path, USER) == []
+    assert checked(tmp_path, f"--cache-dir={tmp_path / 'cache'}", user=USER) == {"user": []}
 
 
 @pytest.mark.slow
-def test_what_is_wrong_in_it_is_found(tmp_path):
-    found = checked(tmp_path, "\n".join(["import sase, sase.spark", *WRONG]))
+def test_what_is_wrong_in_it_is_found(found):
     expected = dict(enumerate(WRONG.values(), 2))
     codes = {
         int(line.split(":")[0]): re.findall(r"\[([a-z-]+)\]$", line)[0]
-        for line in found
+        for line in found["wrong"]
         if ": error: " in line
     }
     assert codes == expected
 
 
 @pytest.mark.slow
-def test_no_public_name_is_any_object(tmp_path):
-    names = sase.__all__
-    found = checked(
-        tmp_path, "\n".join(["import sase", *(f"reveal_type(sase.{n})" for n in names)])
-    )
-    assert len(found) == len(names)
-    revealed = {line.split("Revealed type is ")[1].strip('"') for line in found}
+def test_no_public_name_is_any_object(found):
+    told = found["names"]
+    assert len(told) == len(sase.__all__)
+    revealed = {line.split("Revealed type is ")[1].strip('"') for line in told}
     assert revealed.isdisjoint({"builtins.object", "Any", "object"})

@@ -95,7 +95,8 @@ def found(query: str, strategy: StrategyName, rows: Any, types: Any) -> set[Any]
 
 def is_enough(seen: Counter[tuple[StrategyName, bool]]) -> bool:
     """Whether there were matches that each strategy has, and enough that it does not have."""
-    return all(seen[each, True] > 25 and seen[each, False] > 50 for each in STRATEGIES[:-1])
+    least = min(25, share(150))
+    return all(seen[each, True] > least < seen[each, False] / 2 for each in STRATEGIES[:-1])
 
 
 @pytest.mark.random

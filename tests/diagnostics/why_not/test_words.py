@@ -289,7 +289,7 @@ def many(count: int = 3000) -> pa.Table:
 
 
 def test_what_the_number_of_partial_matches_ends() -> None:
-    found = why("EVENT SEQ(A a, B b, C c) WHERE a.v < b.v", many(), most=1000)
+    found = why("EVENT SEQ(A a, B b, C c) WHERE a.v < b.v", many(900), most=1000)
     assert not found.is_complete
     assert str(found.matches).startswith("at least ")
     assert found.words[-1].startswith("the budget ended some of the counting")

@@ -53,8 +53,9 @@ def replaced(matcher: Any) -> None:
     end = at.numbers if pipeline.keeps_events else at.events
     live = live_events(pipeline, 0, end, is_done=pipeline.is_done())
     for new, old in zip(fresh, pipeline.operators, strict=True):
-        new.restore(Saved(from_bytes(to_bytes(old.checkpoint())), live=live))
-        assert is_plain(old.checkpoint()), old
+        state = old.checkpoint()
+        assert is_plain(state), old
+        new.restore(Saved(from_bytes(to_bytes(state)), live=live))
         assert repr(new.counters()) == repr(old.counters())
         assert needed_from(new) >= needed_from(old)
     pipeline.operators = fresh

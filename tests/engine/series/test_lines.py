@@ -93,7 +93,7 @@ def ran(query: str, kind: type, options: Options) -> tuple[list[Any], list[Any],
     return rows, parts, dict(matches.report.counters)["RunEvaluation"]
 
 
-@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.heavy)])
+@pytest.mark.parametrize("step", [13, pytest.param(1, marks=pytest.mark.heavy)])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_they_are_runs(strategy: str, step: int) -> None:
     """By every condition and window: the matches, their order, and the counters."""

@@ -69,10 +69,11 @@ def test_figure_4_of_sase_plus() -> None:
 @pytest.mark.parametrize("condition", ["", "AND a[i].v > a[i-1].v", "AND b.v > a[1].v"])
 def test_a_pointer_for_each_node_and_fewer_entries(condition: str, window: str) -> None:
     query = SERIES.format(condition=condition, window=window)
-    counted = {}
+    # Without a window each series of a key is in a match.
+    events, counted = EVENTS if window else EVENTS[:100], {}
     for recipe in ("nfab", "nfab_versioned"):
-        plan = replace(sase.compile(query, EVENTS, plan=recipe), options=OPTIONS)
-        matches = plan.run(EVENTS, threads=1)
+        plan = replace(sase.compile(query, events, plan=recipe), options=OPTIONS)
+        matches = plan.run(events, threads=1)
         counted[recipe] = matches.rows.to_pylist(), dict(matches.report.counters)["RunEvaluation"]
     (known, of_nodes), (found, of_buffer) = counted.values()
     assert found == known and len(found) > 200
