@@ -1,14 +1,22 @@
-"""The table of functions: the docs list each, the naive matcher knows each."""
+"""The table of functions, the values that binding folds to, and values as text."""
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sase
-from sase.binding.types import STRING
+from sase.binding import Schema, bind_text
+from sase.binding.bound import Constant
+from sase.binding.types import INTERVAL, STRING, TIMESTAMP, DataType, Kind
 from sase.binding.values.functions import FUNCTIONS, Function
+from sase.binding.values.text import condition_text, value_text
+from sase.lang.parser import parse_query
+from tests import naive
 from tests.naive.values import function
 
 ROOT = Path(__file__).parents[2]
@@ -45,3 +53,127 @@ def test_function_of_a_text_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [match["b"] for match in sase.match(query, ROWS).to_pylist()] == ["Xİ"]
     with pytest.raises(sase.BindingError, match="did you mean `backwards`"):
         sase.match("EVENT A x WHERE bakwards(x.s) = 'a'", ROWS)
+
+
+# ---------------------------------------------------------------- folding
+
+# Binding folds to the values that the naive matcher computes.
+
+
+INTEGERS = st.one_of(
+    st.integers(-9, 9), st.sampled_from([2**63 - 1, -(2**63), 2**62, 2**53, 2**53 + 1])
+)
+FLOATS = st.one_of(
+    st.sampled_from([0.0, 0.5, -1.5, 2.0**53, 1e308, -1e308, 1e-320]),
+    st.floats(-100, 100, allow_nan=False),
+)
+
+
+def literal(value: float | None) -> str:
+    """A number as it is written."""
+    if value is None:
+        return "NULL"
+    return f"(-{-value!r})" if value < 0 else repr(value)
+
+
+LEAVES = st.one_of(INTEGERS, FLOATS, st.none()).map(literal)
+EXPRESSIONS = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from("+-*/%"), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+        inner.map(lambda e: f"(- {e})"),  # two of them together begin a comment
+        inner.map(lambda e: f"abs({e})"),
+        st.tuples(st.sampled_from(["coalesce", "least", "greatest"]), inner, inner).map(
+            lambda t: f"{t[0]}({t[1]}, {t[2]})"
+        ),
+    ),
+    max_leaves=6,
+)
+
+
+@given(EXPRESSIONS)
+def test_a_constant_expression_folds_to_its_value(text: str) -> None:
+    """To the same bits, NULL where it overflows or divides by zero."""
+    query = f"EVENT A a RETURN {text} AS v"
+    columns = bind_text(query).columns
+    assert columns is not None
+    folded = columns[0].value
+    assert isinstance(folded, Constant)
+    rows = [{"ts": 1, "type": "A"}]
+    (match,) = naive.match(parse_query(query), rows)
+    assert match.values is not None
+    assert repr(folded.value) == repr(match.values["v"])
+
+
+@given(EXPRESSIONS, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), EXPRESSIONS, st.booleans())
+def test_a_constant_condition_folds_to_its_truth(
+    left: str, operator: str, right: str, negated: bool
+) -> None:
+    """NOT moves to the atom first, so that NULL makes both a condition and its opposite false."""
+    condition = f"{left} {operator} {right}"
+    query = f"EVENT A a WHERE {f'NOT ({condition})' if negated else condition}"
+    holds = not bind_text(query).conjuncts
+    assert holds == bool(naive.match(parse_query(query), [{"ts": 1, "type": "A"}]))
+
+
+# ---------------------------------------------------------------- text
+
+# Values as text, which reads as it was written.
+
+
+COLUMNS = (("ts", DataType(Kind.TIMESTAMP, "ns")),)
+
+
+def value(text: str) -> Constant:
+    columns = bind_text(f"EVENT A a RETURN {text} AS v", Schema(columns=COLUMNS)).columns
+    assert columns is not None
+    (column,) = columns
+    assert isinstance(column.value, Constant)
+    return column.value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5 minutes",
+        "1 day",
+        "-1 hour",
+        "1500 milliseconds",
+        "2 weeks",
+        "0 seconds",
+        "TIMESTAMP '2026-01-31 23:59:59.25'",
+        "TIMESTAMP '0900-01-01 00:00:00'",
+        "TIMESTAMP '1969-12-31 23:59:59.999999999'",
+    ],
+)
+def test_times_are_written_as_in_a_query(text: str) -> None:
+    assert value_text(value(text), {}) == text
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us"])
+@pytest.mark.parametrize("text", ["500 milliseconds", "2 minutes", "1 second"])
+def test_intervals_on_numbers_of_time_are_written_as_such(text: str, unit: str) -> None:
+    """Though they are compared as numbers, of raw units."""
+    columns = (("ts", DataType(Kind.INTEGER)),)
+    schema = Schema(columns=columns, time_unit=unit)
+    bound = bind_text(f"EVENT SEQ(A a, B b) WHERE b.ts - a.ts < {text}", schema)
+    (conjunct,) = bound.conjuncts
+    written = condition_text(conjunct.condition, {0: "a", 1: "b"})
+    assert written == f"b.ts - a.ts < {text}"
+
+
+@given(st.integers(-(2**62), 2**62))
+def test_an_interval_is_read_again(nanoseconds: int) -> None:
+    given = Constant(INTERVAL, nanoseconds)
+    assert value(value_text(given, {})).value == nanoseconds
+
+
+@given(st.datetimes(), st.integers(0, 999))
+def test_a_point_in_time_is_read_again(moment: datetime, rest: int) -> None:
+    nanoseconds = (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1) * 1000 + rest  # noqa: DTZ001 - without a zone
+    given = Constant(TIMESTAMP, nanoseconds)
+    assert value(value_text(given, {})).value == nanoseconds
+
+
+def test_what_no_calendar_shows_is_its_nanoseconds() -> None:
+    assert value_text(Constant(TIMESTAMP, 10**25), {}) == str(10**25)

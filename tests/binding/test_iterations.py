@@ -9,7 +9,6 @@ import pytest
 from sase.binding import bind_text
 from sase.binding.bound import BoundQuery, Quantified
 from sase.binding.values.text import condition_text
-from sase.errors import BindingError
 
 PATTERN = "SEQ(A a, (SEQ(B b, S+ s[], C c) OR SEQ(D d, C? e))+ g[], Z z)"
 
@@ -90,14 +89,6 @@ def test_what_an_absence_inside_forbids_is_asked_in_every_iteration() -> None:
         "x.v = b[i].v in EVERY at x EVENT for b",
         "x.v < count(g[]) in EVERY at x EVENT",
     ]
-
-
-@pytest.mark.parametrize("other", ["g[1].b.v", "g[i-1].b.v", "g[g.len].b.v", "sum(g[..i].b.v)"])
-def test_an_absence_inside_is_not_compared_with_another_iteration(other: str) -> None:
-    query = f"EVENT (SEQ(B b, !(X x), C c))+ g[] WHERE x.v = {other}"
-    with pytest.raises(BindingError) as refused:
-        bind_text(query)
-    assert [each.code for each in refused.value.diagnostics] == ["negative-of-iteration"]
 
 
 def test_a_choice_inside_is_decided_by_the_branch_of_the_iteration() -> None:

@@ -10,11 +10,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 from tests import naive
 from tests.drawing.examples import Example, example
 from tests.drawing.forms_of_patterns import NEXT
-from tests.drawing.patterns import branches, edge, leaves, nodes
+from tests.drawing.patterns import QUANTIFIERS, Written, branches, edge, leaves, nodes
 from tests.drawing.queries import GREEDY, Query
 from tests.drawing.streams import TABLES, USUAL_CLOCKS
 
@@ -28,6 +29,14 @@ IN_CONDITIONS = {
     "LIKE": r"\bLIKE\b", "BETWEEN": r"\bBETWEEN\b", "arithmetic": r" [-+*/%] ",
     "%": "%", "/": "/", "coalesce": "coalesce", "length": r"length\(",
     "parameter": r":\w+",
+}  # fmt: skip
+# Of a pattern that is known by its text.
+IN_PATTERNS = {
+    "OR": " OR ", "ANY": r"\bANY ", "ANY(…)": r"ANY\(", "a series": r"\w\[\]", "a set": r"SET\(",
+    "a negative component": "![A-Z(]", "a negative group": r"!\(SEQ",
+    "negated start": r"^(SEQ\()?!", "a repeated group": r"\)(\+|\*|\{[\d,]+\}) g",
+    "a group that may be left out": r"[\]a-z)]\)\?",
+    **{f"quantifier {form}": re.escape(form) + " " for form in QUANTIFIERS if form},
 }  # fmt: skip
 USUAL = {f"time {name}" for name in USUAL_CLOCKS}
 
@@ -51,7 +60,7 @@ class Census:
         """Count an example."""
         self.examples += 1
         self.refused += example.is_refused
-        if not example.is_refused and example.expected:
+        if not example.is_refused and (not example.is_judged or example.expected):
             self.found += 1
             self.hits.update({*constructs(example)})
 
@@ -69,10 +78,13 @@ def constructs(example: Example) -> Iterator[str]:
     yield time if time in USUAL else "other time"
     yield from (f"quantifier {part.quantifier}" for part in query.positives if part.quantifier)
     yield f"{len(query.positives)} positive"
-    present = {
-        **_in_pattern(query), **_in_choices(example), **_in_clauses(query), **_in_stream(example),
-        **_in_result(example),
-    }  # fmt: skip
+    match query.tree:
+        case Written(text):
+            present = {name: bool(re.search(each, text)) for name, each in IN_PATTERNS.items()}
+        case _:
+            present = _in_pattern(query) | _in_choices(example)
+    present |= _in_clauses(query) | _in_stream(example)
+    present |= _in_result(example) if example.is_judged else {}
     yield from (name for name, is_there in present.items() if is_there)
     for name, pattern in IN_CONDITIONS.items():
         if any(re.search(pattern, text) for text in query.conditions):
@@ -158,6 +170,9 @@ def _in_clauses(query: Query) -> dict[str, bool]:
         "EVENTS": window.endswith("EVENTS"),
         "PER PARTITION": window.endswith("PARTITION"),
         "INCLUSIVE": query.is_inclusive,
+        "WITH CONFIDENCE": bool(query.confidence),
+        "HAVING of confidence": "confidence" in query.having,
+        "RETURN of confidence": "confidence" in query.returned,
         "HAVING": bool(query.having),
         "HAVING with an aggregate": "[]" in query.having,
         "RETURN": bool(query.returned),
@@ -206,7 +221,7 @@ def _in_result(example: Example) -> dict[str, bool]:
     longest = max(len(series) for match in found for series in match.events)
     bound = [frozenset(name for name, _ in mapping(match)) for match in found]
     keys = [example.setting.key(row) for row in example.rows]
-    orders = [[keys[row] for rows in match.events for row in rows] for match in found]
+    orders = [[keys[row] for row in _flat(match.events)] for match in found]
     return {
         "three matches": len(found) > 2,
         "a series of two": longest > 1,
@@ -220,6 +235,13 @@ def _in_result(example: Example) -> dict[str, bool]:
         "a full series waits": query.strategy == NEXT
         and any(_waits_when_full(query, match) for match in found),
     }
+
+
+def _flat(events: Any) -> list[int]:
+    """The rows of all variables, those of iterations as well."""
+    if not isinstance(events, tuple):
+        return [events]
+    return [row for each in events for row in _flat(each)]
 
 
 def mapping(match: naive.Match) -> frozenset[tuple[str, tuple[int, ...]]]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import sase
 from tests import naive
-from tests.drawing.examples import Example
+from tests.drawing.examples import NEAR, Example
 from tests.drawing.patterns import Written
 from tests.drawing.streams import DEFINED, TABLES, Row
 
@@ -78,6 +78,9 @@ def bound(column: Any) -> Any:
 def differences(example: Example, got: Found) -> Iterator[str]:
     """The differences from the result of the naive matcher, the coarsest first."""
     expected = example.expected
+    if example.query.confidence:
+        expected = [each for each in expected if not example.is_doubtful(each.confidence)]
+        got = _clear(example, got)
     names = [*expected[0].names] if expected else got.names
     is_nested = isinstance(example.query.tree, Written)
     kinds = got.types if is_nested else [part.column for part in example.query.positives]
@@ -95,19 +98,32 @@ def differences(example: Example, got: Found) -> Iterator[str]:
         yield from _in_result(example, match, result)
 
 
+def _clear(example: Example, got: Found) -> Found:
+    """Without the matches that the threshold may keep or not."""
+    pairs = zip(got.rows, got.results, strict=True)
+    kept = [pair for pair in pairs if not example.is_doubtful(pair[1]["confidence"])]
+    return got._replace(rows=[rows for rows, _ in kept], results=[result for _, result in kept])
+
+
 def _in_result(example: Example, match: naive.Match, result: dict[str, Any]) -> Iterator[str]:
     for name in TIMES:
         if not same(getattr(match, name), _counted(example, result[name])):
             yield f"{name} of {match.events}: expected {getattr(match, name)}, got {result[name]}"
+    is_imprecise, times = example.setting.is_imprecise, [*TIMES]
+    if is_imprecise:
+        times.append("confidence")
+        if not near(float(match.confidence or 0), result["confidence"]):
+            yield f"confidence: expected {match.confidence}, got {result['confidence']}"
     is_given = match.values is not None
     if not is_given and isinstance(example.query.tree, Written):
         return
     wanted = match.values if match.values is not None else payload(example, match, result)
-    if {*result} != {*wanted, *TIMES}:
-        yield f"columns: expected {[*wanted, *TIMES]}, got {[*result]}"
+    if [*result] != [*wanted, *times]:
+        yield f"columns: expected {[*wanted, *times]}, got {[*result]}"
         return
+    alike = near if is_imprecise else exact if is_given else same_events
     for name, value in wanted.items():
-        if not (exact if is_given else same_events)(value, result[name]):
+        if not alike(value, result[name]):
             yield f"{name} of {match.events}: expected {value!r}, got {result[name]!r}"
 
 
@@ -159,6 +175,13 @@ def exact(expected: Any, got: Any) -> bool:
     return same(expected, got)
 
 
+def near(expected: Any, got: Any) -> bool:
+    """The same value, a number with a fraction within 1e-9 of it."""
+    if None not in (expected, got) and float in (type(expected), type(got)):
+        return abs(expected - got) < NEAR * max(1, abs(expected))
+    return same(expected, got)
+
+
 def attributes_of(example: Example, row: Row, shown: Row) -> Row:
     """Those of the event's type. ANY also shows the attributes of other types, here as NULL."""
     setting = example.setting
@@ -186,3 +209,16 @@ def same(expected: Any, got: Any) -> bool:
     if isinstance(got, float) and isinstance(expected, int):
         expected = float(expected)
     return bool(expected == got)
+
+
+def check_certain(example: Example, told: Found, floor: int) -> None:
+    """Check that a match of imprecise time is returned once no event may come before its time.
+
+    A match of two branches waits until it is known which one it is of.
+    """
+    query, times = example.query, [each["detected_at"] for each in told.results]
+    assert all(each < floor for each in times), "a match is told before its time"
+    if not example.is_judged or query.limit or " OR " in query.text.partition(" W")[0]:
+        return
+    known = sum(each.detected_at < floor for each in example.expected)  # type: ignore[operator]
+    assert abs(len(times) - known) <= example.doubtful, f"{len(times)} of {known} told at {floor}"

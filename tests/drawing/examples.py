@@ -19,6 +19,7 @@ from sase.lang.parser import parse_query
 from tests import naive
 from tests.drawing.draw import Draw
 from tests.drawing.forms_of_patterns import ANY, NEXT
+from tests.drawing.imprecise import FEW, MANY, ONE, drawn_imprecise
 from tests.drawing.patterns import Part, Steps, Written, steps
 from tests.drawing.queries import PARTITION, STRICT, Query, drawn_query
 from tests.drawing.repeated_groups import APART, drawn_groups
@@ -47,14 +48,21 @@ INEXACT = {2.0: 0.1, 2.5: 0.7, 0.5: 0.3}
 Place = tuple[int, tuple[int, ...]]
 
 
+# The judge of the matches of imprecise time.
+JUDGES: dict[str, Any] = {FEW: "naive", MANY: "another way", ONE: "one column"}
+# A confidence that is so near to the threshold may be on either side of it.
+NEAR = 1e-9
+
+
 @dataclass(frozen=True)
 class Example:
-    """A query, a stream, and the output."""
+    """A query, a stream, the output, and the judge of the matches."""
 
     query: Query
     setting: Setting
     rows: list[Row]
     output: Literal["all", "non_overlap"] = "all"
+    judge: Literal["naive", "another way", "one column"] = "naive"
 
     def __repr__(self) -> str:
         rows = "".join(f"\n    {row}," for row in self.rows)
@@ -92,6 +100,11 @@ class Example:
         parsed = parse_query(self.query.text)
         return naive.match(parsed, self.rows, **keywords, output=self.output)
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether the naive matcher judges, and not another way to run it."""
+        return self.judge == "naive"
+
     @cached_property
     def is_refused(self) -> bool:
         """Whether the query is an error."""
@@ -104,15 +117,28 @@ class Example:
             bind_text(self.query.text, schema, parameters=params or {})
         except QueryError:
             return True
-        return isinstance(self.query.tree, Written) and not self._is_judged
+        return isinstance(self.query.tree, Written) and not self._can_be_judged
 
     @property
-    def _is_judged(self) -> bool:
+    def _can_be_judged(self) -> bool:
         """Whether the naive matcher takes the query."""
         try:
-            return self.expected is not None
-        except (NotImplementedError, ValueError):
+            return not self.is_judged or self.expected is not None
+        except (NotImplementedError, ValueError, OverflowError):
             return False
+
+    @cached_property
+    def doubtful(self) -> int:
+        """The number of matches that the threshold may keep or not."""
+        if not self.query.confidence:
+            return 0
+        every = replace(self, query=replace(self.query, confidence="")).expected
+        return sum(self.is_doubtful(each.confidence) for each in every)
+
+    def is_doubtful(self, confidence: Any) -> bool:
+        """Whether a confidence may be on either side of the threshold."""
+        least = self.query.confidence.split()[1:]
+        return bool(least) and abs(float(confidence or 0) - float(least[0])) < NEAR
 
     @property
     def sorted(self) -> Example:
@@ -155,6 +181,8 @@ def drawn_example(draw: Draw, form: str) -> Example:
     """An example of a form; it mostly has a match."""
     if form == APART or form in GROUPS:
         return Example(*drawn_groups(draw, form))  # type: ignore[arg-type]
+    if form in JUDGES:
+        return Example(*drawn_imprecise(draw, form), judge=JUDGES[form])
     setting = drawn_setting(draw)
     query = drawn_query(draw, setting, form)
     kinds = _kinds(draw, query, form)

@@ -10,6 +10,7 @@ it is a kind of ways to run them.
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from collections import Counter
@@ -17,17 +18,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sase.errors import QueryError
-from tests.drawing import imprecise_ways, queries, script_ways
-from tests.drawing.comparing import differences
+from tests.drawing import outcomes, queries, script_ways
 from tests.drawing.examples import Example
+from tests.drawing.imprecise import FORMS as IMPRECISE
 from tests.drawing.late_rows import late_fault
 from tests.drawing.outcomes import FOUND, NOTHING, REFUSED, Outcome, Tried
 from tests.drawing.patterns import binds, smaller_patterns
 from tests.drawing.repeated_groups import APART
 from tests.drawing.repeated_groups import FORMS as GROUPS
-from tests.drawing.ways import LATE, Way, case, run
+from tests.drawing.ways import LATE, Way, case, reference, run, unlike
+from tests.engine.groups import counting
 
 
 def fault(example: Example, way: Way) -> str | None:
@@ -37,31 +40,38 @@ def fault(example: Example, way: Way) -> str | None:
     try:
         if way.manner == LATE:
             return late_fault(example, way)
-        return next(differences(example, run(example, way)), None)
+        return unlike(example, way, run(example, way))
     except Exception as error:
+        if example.setting.is_imprecise and isinstance(error, QueryError):
+            raise  # a recipe may refuse a query
         place = traceback.extract_tb(error.__traceback__)[-1]
         at = f"{Path(place.filename).name} line {place.lineno}"
         return f"{type(error).__name__} in {at}: {error}"
 
 
-def kind(found: str) -> str:
-    """Faults of one kind begin alike."""
-    return found.split(":")[0].split(" of ")[0]
-
-
 def tried(number: int, asked: Sequence[str] = (), *, form: str) -> Outcome:
     """Run the example of a number, and return the outcome."""
     example, way = case(number, form, asked)
-    found = fault(example, way)
+    try:
+        found = fault(example, way)
+    except QueryError as error:
+        return Outcome(f"{REFUSED}: {re.sub('`.*?`', '`…`', str(error)).splitlines()[0]}")
     if found is not None:
         return Outcome(FOUND, told(number, example, way))
-    return Outcome(REFUSED if example.is_refused else FOUND if example.expected else NOTHING)
+    if example.is_refused:
+        return Outcome(REFUSED)
+    return Outcome(FOUND if matches(example, way) else NOTHING)
+
+
+def matches(example: Example, way: Way) -> Sequence[Any]:
+    """Those that are expected."""
+    return example.expected if example.is_judged else reference(example, way).rows
 
 
 FORMS: Mapping[str, Tried] = {
-    **{form: partial(tried, form=form) for form in (*queries.FORMS, *GROUPS, APART)},
-    **{form: partial(imprecise_ways.tried, form=form) for form in imprecise_ways.DRAWN},
+    **{form: partial(tried, form=form) for form in (*queries.FORMS, *GROUPS, APART, *IMPRECISE)},
     "scripts": script_ways.tried,
+    "counted groups": counting.tried,
 }
 
 
@@ -75,25 +85,8 @@ def told(number: int, example: Example, way: Way) -> str:
 
 
 def shrunk(example: Example, way: Way) -> tuple[Example, Way]:
-    """With fewer events and clauses, by a plainer way, while the same kind of fault is left."""
-    wanted = kind(fault(example, way) or "")
-    is_smaller = True
-    while is_smaller:
-        is_smaller = False
-        for smaller in _smaller(example, way):
-            found = _fault_or_none(*smaller)
-            if found is not None and kind(found) == wanted:
-                (example, way), is_smaller = smaller, True
-                break
-    return example, way
-
-
-def _fault_or_none(example: Example, way: Way) -> str | None:
-    """A query that lost a clause may be one that neither the binder nor the judge takes."""
-    try:
-        return fault(example, way)
-    except (QueryError, ValueError, NotImplementedError):
-        return None
+    """As small as it still fails."""
+    return outcomes.shrunk(example, way, fault, _smaller)
 
 
 def _smaller(example: Example, way: Way) -> Iterator[tuple[Example, Way]]:
@@ -101,7 +94,7 @@ def _smaller(example: Example, way: Way) -> Iterator[tuple[Example, Way]]:
         rows = example.rows[:place] + example.rows[place + 1 :]
         yield replace(example, rows=rows), way
     query = example.query
-    for clause in ("limit", "returned", "having", "window", "listed", "strategy"):
+    for clause in ("limit", "returned", "having", "confidence", "window", "listed", "strategy"):
         if getattr(query, clause):
             yield replace(example, query=replace(query, **{clause: ""})), way
     for clause in ("conditions", "tests"):

@@ -1,273 +1,144 @@
-"""Random queries on imprecise time, as texts, and streams for them, drawn by a seed."""
+"""Random queries on imprecise time, and streams for them; the patterns are texts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import prod
-from random import Random
-from typing import Any
 
-from tests.drawing.draw import names
+from tests.drawing.draw import Draw
+from tests.drawing.patterns import Written
+from tests.drawing.queries import Query
+from tests.drawing.repeated_groups import TYPES, BesideWriter
+from tests.drawing.streams import CLOCKS, FLOAT, INTEGER, WIDE, Row, Setting
 
-TYPES = "ABC"
-TIME = ("lo", "hi")
-# The naive matcher writes out the worlds of all events.
+# Streams with few worlds, which the naive matcher writes out, those with too many, and those with
+# one, of times that are no two alike.
+FEW, MANY, ONE = "imprecise", "long imprecise", "precise intervals"
+FORMS = (FEW, MANY, ONE)
 MOST_EVENTS, MOST_WORLDS = 8, 6000
-Row = dict[str, Any]
+COLUMNS = {"hi": INTEGER, "k": INTEGER, "v": INTEGER, "w": FLOAT}
+SETTING = Setting(
+    WIDE, CLOCKS["raw"], COLUMNS, dict.fromkeys((*TYPES, "D"), tuple(COLUMNS)),
+    {"time": ("lo", "hi"), "type": "type", "seq": None, "types": None, "time_unit": None},
+)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """A query by its clauses, and a stream in the order of arrival."""
+class ImpreciseWriter(BesideWriter):
+    """Writes queries without strategies, repeated groups and sets, which may ask of confidence."""
 
-    pattern: str
-    conditions: tuple[str, ...]
-    window: str
-    confidence: str
-    having: str
-    returned: str
-    limit: str
-    rows: tuple[Row, ...] = field(repr=False)
+    earlier_in_or = 0
+    attributes = ("v", "v", "w", "lo", "hi")
 
-    @property
-    def text(self) -> str:
-        """The query."""
-        clauses = [f"EVENT {self.pattern}"]
-        clauses += [f"WHERE {' AND '.join(self.conditions)}"] if self.conditions else []
-        clauses += [self.window, self.confidence, self.having, self.returned, self.limit]
-        return " ".join(clause for clause in clauses if clause)
-
-    @property
-    def threshold(self) -> float | None:
-        """The confidence that matches must reach; either is right of those very near to it."""
-        return float(self.confidence.split()[-1]) if self.confidence else None
-
-
-@dataclass
-class Variable:
-    """A variable, and its quantifier."""
-
-    name: str
-    form: str = ""
-    negated: bool = False
-
-    @property
-    def is_series(self) -> bool:
-        return self.form not in ("", "?")
-
-
-class Writer:
-    """Writes a query."""
-
-    def __init__(self, random: Random) -> None:
-        self.random = random
-        self.names = names("abcdefghmnpqrsuw")
-        self.variables: list[Variable] = []
-        self.admitted: list[str] = []
-
-    def one(self, *choices: Any) -> Any:
-        return self.random.choice(choices)
-
-    def chance(self, percent: int) -> bool:
-        return self.random.randrange(100) < percent
+    def __init__(self, draw: Draw, *, asks: bool) -> None:
+        super().__init__(draw)
+        self.asks = asks
 
     # ------------------------------------------------------------ patterns
 
-    def component(self, form: str = "", *, negated: bool = False) -> str:
-        name, test = next(self.names), self.one(*TYPES)
-        if self.chance(12):
-            test = self.one("ANY(A, B)", "ANY(B, C)", "ANY")
-        self.variables.append(Variable(name, form, negated))
-        self.admitted.append(self.one(*TYPES) if test.startswith("ANY") else test)
-        if negated:
-            return f"!({test} {name})"
-        return f"{test}{form} {name}{'[]' if self.variables[-1].is_series else ''}"
-
     def absent(self) -> str:
         if self.chance(35):
-            return f"!({self.absent_group()})"
+            return self.negative()
         if self.chance(10):
-            return f"!({' OR '.join(self.component(negated=True)[2:-1] for _ in range(2))})"
-        return self.component(negated=True)
+            either = f"!({self.component(form='')} OR {self.component(form='')})"
+            self.inside += self.variables[-2:]
+            return either
+        return self.component(form="", negated=True)
 
-    def absent_group(self) -> str:
-        """A sequence that must not be there, of events that may be kept from it by others."""
-        parts = [self.inside(self.one("", "", "", "", "+", "?")) for _ in range(self.one(1, 1, 2))]
-        parts.insert(self.random.randrange(len(parts) + 1), self.inside())
-        if self.chance(35) and not any("? " in part for part in parts):
-            parts.insert(self.random.randrange(1, len(parts)), self.component(negated=True))
-        return f"SEQ({', '.join(parts)})"
-
-    def inside(self, form: str = "") -> str:
-        """A component of a sequence that must not be there."""
-        written = self.component(form)
-        self.variables[-1].negated = True
-        return written
-
-    def sequence(self, most: int) -> tuple[list[str], bool]:
-        """Components of which one always binds an event, and whether the last is an absence."""
+    def sequence(self, most: int) -> list[str]:
+        """Components of which one always binds an event, and absences."""
         forms = ["", *(self.one("", "", "", "+", "+", "*", "?", "{2}", "{1,2}")
-                       for _ in range(self.random.randrange(most)))]  # fmt: skip
-        self.random.shuffle(forms)
-        parts = [self.component(form) for form in forms]
-        count = self.one(0, 0, 0, 1, 1, 2)
-        places = sorted({self.random.randrange(len(parts) + 1) for _ in range(count)})
-        ends = len(parts) in places
-        for place in reversed(places):
+                       for _ in range(self.draw.randrange(most)))]  # fmt: skip
+        parts = [self.component(form=form) for form in self.draw.permutation(forms)]
+        return self.with_absences(parts, self.one(0, 0, 0, 1, 1, 2))
+
+    def with_absences(self, parts: list[str], count: int) -> list[str]:
+        """The parts with absences between any of them."""
+        places = {self.draw.randrange(len(parts) + 1) for _ in range(count)}
+        self.may_end |= bool(places & {0, len(parts)})
+        for place in sorted(places, reverse=True):
             parts.insert(place, self.absent())
-        return parts, ends
+        return parts
 
-    def pattern(self) -> tuple[str, bool]:
-        parts, ends = self.sequence(3)
+    def pattern(self) -> str:
+        parts = self.sequence(3)
         if self.chance(12):  # the same variables in another order
-            other = [part for part in parts if part[0] != "!"]
-            self.random.shuffle(other)
-            if self.chance(40):
-                place = self.random.randrange(len(other) + 1)
-                other.insert(place, self.absent())
-                ends = ends or place == len(other) - 1
-            both = [_seq(parts), _seq(other)]
-            self.random.shuffle(both)
-            return " OR ".join(both), ends
+            others = self.draw.permutation([part for part in parts if part[0] != "!"])
+            others = self.with_absences(others, int(self.chance(40)))
+            return " OR ".join(self.draw.permutation([_seq(parts), _seq(others)]))
         if self.chance(15):
-            other, also = self.sequence(2)
-            return f"{_seq(parts)} OR {_seq(other)}", ends or also
+            return f"{_seq(parts)} OR {_seq(self.sequence(2))}"
         if self.chance(10) and len(parts) > 1:
-            place = self.random.randrange(len(parts))
-            parts.insert(place, f"({self.component()} OR {self.component(self.one('', '+'))})")
-        return _seq(parts), ends
+            either = f"({self.component(form='')} OR {self.component(form=self.one('', '+'))})"
+            parts.insert(self.draw.randrange(len(parts)), either)
+        return _seq(parts)
 
-    # ------------------------------------------------------------ conditions
-
-    @property
-    def positives(self) -> list[Variable]:
-        return [each for each in self.variables if not each.negated]
-
-    def value(self, each: Variable) -> str:
-        attribute = self.one("v", "v", "w", "lo", "hi")
-        if not each.is_series:
-            return f"{each.name}.{attribute}"
-        form = self.one("[i]", "[i]", "[i]", "[i-1]", "[1]", "sum", "count", "max")
-        match form:
-            case "sum" | "max":
-                index = self.one("", "", "..i-1", "..i")
-                return f"{form}({each.name}[{index}].{attribute})"
-            case "count":
-                return f"count({each.name}[])"
-        return f"{each.name}{form}.{attribute}"
-
-    def conjunct(self) -> str:
-        left = self.one(*self.variables)
-        sign = self.one("<", "<=", "=", "!=", ">", ">=")
-        if self.chance(40):
-            return f"{self.value(left)} {sign} {self.random.randrange(5)}"
-        right = self.one(*self.variables)
-        return f"{self.value(left)} {sign} {self.value(right)}"
-
-    def conditions(self) -> tuple[str, ...]:
-        found = [self.one("[k]", "[k]", "[v]")] if self.chance(40) else []
-        found += [self.conjunct() for _ in range(self.one(0, 0, 1, 1, 2))]
-        return tuple(found)
+    # ------------------------------------------------------------ results
 
     def of_match(self) -> str:
-        each = self.one(*self.positives)
-        if not each.is_series:
-            return f"{each.name}.{self.one('v', 'lo', 'hi')}"
+        bound = [each for each in self.variables if not each.negated and each not in self.inside]
+        each, attribute = self.one(*bound), self.one(*self.attributes)
+        if each.form in ("", "?"):
+            return f"{each.name}.{attribute}"
+        function = self.one("sum", "max", "first")
         return self.one(
-            f"sum({each.name}[].v)", f"count({each.name}[])", f"max({each.name}[].hi)",
-            f"{each.name}[1].v", f"first({each.name}[].v)", f"{each.name}.len",
+            f"{function}({each.name}[].{attribute})", f"count({each.name}[])",
+            f"{each.name}[1].{attribute}", f"{each.name}.len",
         )  # fmt: skip
 
-    def having(self, *, asks: bool) -> str:
-        parts = [self.one("confidence >= 0.3717", "confidence < 0.6123", "1 - confidence > 0.1971")]
-        if not asks or self.chance(50):
-            parts = [f"{self.of_match()} {self.one('<', '>=')} {self.random.randrange(4)}"]
-        return f"HAVING {' AND '.join(parts)}"
+    def having(self) -> str:
+        if self.asks and self.chance(50):
+            return self.one("confidence >= 0.3717", "confidence < 0.6123", "1 - confidence > 0.19")
+        return f"{self.of_match()} {self.one('<', '>=')} {self.draw.randrange(4)}"
 
-    def returned(self, *, asks: bool) -> str:
-        items = [self.of_match() for _ in range(self.one(1, 2))]
-        items += ["confidence", "2 * confidence + 1"][: self.one(0, 1, 1, 2)] if asks else []
-        return "RETURN " + ", ".join(f"{each} AS r{n}" for n, each in enumerate(items))
+    def returned(self) -> str:
+        items = [f"{self.of_match()} AS r{n}" for n in range(self.one(1, 2))]
+        asked = ["confidence AS c", "2 * confidence + 1 AS d"][: self.one(0, 1, 1, 2)]
+        return ", ".join(items + asked * self.asks)
 
 
 def _seq(parts: list[str]) -> str:
     return f"SEQ({', '.join(parts)})" if len(parts) > 1 or parts[0][0] in "(!" else parts[0]
 
 
-# ---------------------------------------------------------------- streams
+# ---------------------------------------------------------------- queries and streams
 
 
-def rows(random: Random, admitted: list[str], *, most_worlds: int, longest: int) -> list[Row]:
-    """Events of the types of the pattern, mostly in its order, with overlapping intervals."""
-    kinds = list(admitted)
-    while len(kinds) < random.randrange(3, MOST_EVENTS + 1):
-        kinds.insert(random.randrange(len(kinds) + 1), random.choice([*admitted, *TYPES]))
-    base = random.choice((0, 0, 0, -5, 10**15))
-    found, at = list[Row](), base
-    for kind in kinds[:MOST_EVENTS]:
-        at += random.choice((0, 1, 1, 2, 3))
-        found.append(_event(random, kind, at, longest))
-    while prod(row["hi"] - row["lo"] + 1 for row in found) > most_worlds:
-        widest = max(found, key=lambda row: row["hi"] - row["lo"])
-        widest["hi"] -= 1
-    return found
+def drawn_imprecise(draw: Draw, form: str) -> tuple[Query, Setting, list[Row]]:
+    """A query of a form, which may be one that is refused, and a stream."""
+    writer = ImpreciseWriter(draw, asks=form != ONE)
+    query = Query(Written(writer.pattern()), tests_first=True)
+    if writer.may_end or form == MANY or draw.chance(55):
+        query = replace(query, window=f"{draw.randrange(1, 10)}{draw.one_of('', '', ' INCLUSIVE')}")
+    if writer.asks and draw.chance(35):
+        least = draw.one_of("0.05", "0.25", "0.5", "0.5003", "0.9", "0.999", "1")
+        query = replace(query, confidence=f"{draw.one_of('>=', '>')} {least}")
+    elif draw.chance(8):
+        query = replace(query, limit=f"LIMIT {draw.randrange(1, 4)}")
+    query = replace(
+        query,
+        tests=(draw.one_of("[k]", "[k]", "[v]"),) * draw.chance(40),
+        conditions=tuple(writer.conjunct() for _ in range(draw.choice(writer.counts))),
+        having=writer.having() if draw.chance(20) else "",
+        returned=f"RETURN {writer.returned()}" if draw.chance(35) else "",
+    )
+    return query, SETTING, _rows(draw, writer.admitted, form)
 
 
-def _event(random: Random, kind: str, at: int, longest: int) -> Row:
-    """An event with an interval that contains a time, mostly a short one."""
-    length = min(random.choice((0, 0, 1, 1, 2, random.randrange(longest + 1))), longest)
-    row: Row = {"type": kind, "lo": at - random.randrange(length + 1)}
-    row |= {"hi": row["lo"] + length, "k": random.choice((1, 1, 2)), "v": random.randrange(4)}
-    return row | {"w": random.choice((None, 0.5, 1.0, 2.5))}
-
-
-def draw(number: int) -> Drawn:
-    """The query of a number, and a stream of few worlds."""
-    writer = Writer(Random(number))
-    drawn = _query(writer)
-    found = rows(writer.random, writer.admitted, most_worlds=MOST_WORLDS, longest=5)
-    if writer.chance(50):
-        writer.random.shuffle(found)
-    return replace(drawn, rows=tuple(found))
-
-
-def draw_long(number: int) -> Drawn:
-    """The query of a number with a window, and a stream with too many worlds to write out."""
-    writer = Writer(Random(number))
-    drawn, random, found, at = _query(writer, always_windowed=True), writer.random, list[Row](), 0
-    longest = writer.one(2, 5, 12)
-    for _ in range(random.randrange(20, 50)):
-        at += random.choice((0, 1, 2, 4, 6))
-        found.append(_event(random, random.choice([*writer.admitted, *TYPES]), at, longest))
-    return replace(drawn, rows=tuple(found))
-
-
-def draw_precise(number: int) -> Drawn:
-    """A query that does not ask of confidence, and a stream of precise times, no two alike."""
-    writer = Writer(Random(number))
-    drawn, random, found, at = _query(writer, asks=False), writer.random, list[Row](), 0
-    for _ in range(random.randrange(4, 12)):
-        at += random.choice((1, 1, 2, 3))
-        found.append(_event(random, random.choice([*writer.admitted, *TYPES]), at, 0))
-    if writer.chance(50):
-        random.shuffle(found)
-    return replace(drawn, rows=tuple(found))
-
-
-def _query(writer: Writer, *, asks: bool = True, always_windowed: bool = False) -> Drawn:
-    """A query, which asks of confidence if it may."""
-    random = writer.random
-    pattern, ends = writer.pattern()
-    window = confidence = having = returned = ""
-    if ends or "SEQ(!" in pattern or always_windowed or writer.chance(55):
-        window = f"WITHIN {random.randrange(1, 10)}{writer.one('', '', ' INCLUSIVE')}"
-    if asks and writer.chance(35):
-        confidence = f"WITH CONFIDENCE {writer.one('>=', '>')} "
-        confidence += writer.one("0.05", "0.25", "0.5", "0.5003", "0.9", "0.999", "1")
-    conditions = writer.conditions()
-    if writer.chance(20):
-        having = writer.having(asks=asks)
-    if writer.chance(35):
-        returned = writer.returned(asks=asks)
-    limit = f"LIMIT {random.randrange(1, 4)}" if writer.chance(8) and not confidence else ""
-    return Drawn(pattern, conditions, window, confidence, having, returned, limit, ())
+def _rows(draw: Draw, admitted: list[str], form: str) -> list[Row]:
+    """Events, of few worlds mostly in the order of the pattern; intervals often overlap."""
+    gaps = {FEW: (0, 1, 1, 2, 3), MANY: (0, 1, 2, 4, 6), ONE: (1, 1, 2, 3)}[form]
+    longest = {FEW: 5, MANY: draw.one_of(2, 5, 12), ONE: 0}[form]
+    kinds = [*admitted] if form == FEW else []
+    count = draw.randrange(*{FEW: (3, MOST_EVENTS + 1), MANY: (20, 50), ONE: (4, 12)}[form])
+    while len(kinds) < count:
+        kinds.insert(draw.randrange(len(kinds) + 1), draw.one_of(*admitted, *TYPES))
+    at, found = draw.one_of(0, 0, 0, -5, 10**15), list[Row]()
+    for kind in kinds[: MOST_EVENTS if form == FEW else None]:
+        at += draw.choice(gaps)
+        length = min(draw.one_of(0, 0, 1, 1, 2, draw.randrange(longest + 1)), longest)
+        low = at - draw.randrange(length + 1)
+        row: Row = {"lo": low, "type": kind, "hi": low + length, "k": draw.one_of(1, 1, 2)}
+        found.append(row | {"v": draw.randrange(4), "w": draw.one_of(None, 0.5, 1.0, 2.5)})
+    while form == FEW and prod(row["hi"] - row["lo"] + 1 for row in found) > MOST_WORLDS:
+        max(found, key=lambda row: row["hi"] - row["lo"])["hi"] -= 1
+    return draw.permutation(found) if form != MANY and draw.chance(50) else found

@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from tests.drawing.comparing import Found, differences, found, joined, same
+from tests.drawing.comparing import Found, check_certain, found, joined, same
 from tests.drawing.examples import Example
 from tests.drawing.streams import Clock
-from tests.drawing.ways import Piece, Way, given, plan_of
+from tests.drawing.ways import Piece, Way, given, plan_of, unlike
 
 LEAST = -(2**63)
 
@@ -55,9 +55,11 @@ class Model:
             return self.time(row) < self.floor
         return self.time(row) <= self.floor
 
-    def check(self, kept: Example, numbers: list[int], arrived: int, told: int) -> None:
-        """Check that `told` matches are certain now, if the rule can say it."""
-        query, clock = kept.query, kept.setting.clock
+    def check(self, kept: Example, numbers: list[int], arrived: int, parts: list[Found]) -> None:
+        """Check that the returned matches are the certain ones, if the rule can say which."""
+        query, clock, told = kept.query, kept.setting.clock, sum(len(each.rows) for each in parts)
+        if kept.setting.is_imprecise:
+            check_certain(kept, joined(parts), self.floor)
         if query.negated_end == "some":
             return
         there = [
@@ -87,7 +89,7 @@ def late_fault(example: Example, way: Way) -> str | None:
     kept = replace(example, rows=[example.rows[row] for row in final.kept])
     got, late, report = _told(example, way, kept, final.kept)
     counted = got._replace(rows=[_renumbered(row, final.kept) for row in got.rows])
-    wrong = next(differences(kept, counted), None)
+    wrong = unlike(kept, way, counted)
     return wrong or next(_late_differ(example, late, report, final.late), None)
 
 
@@ -100,11 +102,11 @@ def _told(example: Example, way: Way, kept: Example, numbers: list[int]) -> tupl
         parts.append(found(matcher.push(given(table.slice(rows.start, len(rows)), piece.form))))
         for row in rows:
             model.arrive(row)
-        model.check(kept, numbers, rows.stop, sum(len(part.rows) for part in parts))
+        model.check(kept, numbers, rows.stop, parts)
         if piece.tick is not None:
             parts.append(found(matcher.advance(_moment(example, piece.tick))))
             model.advance(piece.tick)
-            model.check(kept, numbers, rows.stop, sum(len(part.rows) for part in parts))
+            model.check(kept, numbers, rows.stop, parts)
         if piece.restart:
             matcher = plan.restore(matcher.snapshot())
         assert matcher.rows == rows.stop

@@ -82,6 +82,7 @@ class Query:
     tests: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     window: str = ""
+    confidence: str = ""  # of imprecise time: a sign and a number
     having: str = ""
     returned: str = ""
     limit: str = ""
@@ -102,6 +103,7 @@ class Query:
         clauses = [
             f"EVENT {written(self.tree)}", f"WHERE {self._where}" if self._where else "",
             f"WITHIN {self.window}" if self.window else "",
+            f"WITH CONFIDENCE {self.confidence}" if self.confidence else "",
             f"HAVING {self.having}" if self.having else "", self.returned, self.limit,
         ]  # fmt: skip
         return " ".join(filter(None, clauses))
@@ -197,7 +199,7 @@ def drawn_query(draw: Draw, setting: Setting, name: str) -> Query:
     limit = f"LIMIT {writer.parameter(str(most), most)}" if draw.chance(form.limit) else ""
     query = Query(
         tree, strategy, listed(writer) if strategy else "", tests, conditions, window,
-        having, returned, limit, writer.parameters, draw.chance(50),
+        "", having, returned, limit, writer.parameters, draw.chance(50),
     )  # fmt: skip
     return query if own == name else _greedy(query)
 

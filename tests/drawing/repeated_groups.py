@@ -37,10 +37,13 @@ class Writer:
     earlier_in_or = 35
     # How many conjuncts there are.
     counts: tuple[int, ...] = (0, 0, 1, 1, 2)
+    attributes: tuple[str, ...] = ("v", "v", "w")
 
     def __init__(self, draw: Draw) -> None:
         self.draw, self.one, self.chance = draw, draw.one_of, draw.chance
         self.variables: list[Variable] = []
+        # Those inside a negative group.
+        self.inside: list[Variable] = []
         # The types that components admit, in the order in which they are written.
         self.admitted: list[str] = []
         self.groups: list[str] = []
@@ -124,14 +127,16 @@ class Writer:
         if self.optional and self.chance(20):
             return f"{self.one(*self.optional)}.len"
         each = self.one(*self.variables)
-        attribute = self.one("v", "v", "w")
+        attribute = self.one(*self.attributes)
         if each.negated:
             return f"{each.name}.{attribute}"
         series = each.form not in ("", "?")
         if not each.group:
             if not series:
                 return f"{each.name}.{attribute}"
-            index = self.one("[i]", "[1]", "[i-1]", f"[{each.name}.len]", "avg", "count")
+            index = self.one(
+                "[i]", "[i]", "[1]", "[i-1]", f"[{each.name}.len]", "avg", "avg", "count"
+            )
             if index == "avg":
                 function = self.one("avg", "sum", "max", "min", "last")
                 return f"{function}({each.name}[{self.one('', '..i', '..i-1')}].{attribute})"
@@ -172,7 +177,7 @@ class Writer:
         single = [v for v in self.variables if v.group and not v.negated and v.form in ("", "?")]
         if not single:
             return self.atom()
-        each, attribute = self.one(*single), self.one("v", "v", "w")
+        each, attribute = self.one(*single), self.one(*self.attributes)
         g, value = each.group, f"{each.name}.{attribute}"
         left = f"{g}[{self.one('1', '1', '1', 'i-1')}].{value}"
         other = self.one(
@@ -207,7 +212,7 @@ class Writer:
         single = [each for each in single if each.form in ("", "?")]
         if not single or self.chance(30):
             return self.one(f"{g}.len", f"count({g}[])")
-        name, attribute = self.one(*single).name, self.one("v", "w")
+        name, attribute = self.one(*single).name, self.one(*self.attributes)
         if self.chance(50):
             return self.one(f"{g}[1]", f"{g}[{g}.len]") + f".{name}.{attribute}"
         function = self.one("avg", "sum", "count", "max", "min", "last", "first", "stddev")
@@ -242,10 +247,6 @@ class EarlierWriter(BranchWriter):
 
 class BesideWriter(Writer):
     """Writes queries with negative groups."""
-
-    def __init__(self, draw: Draw) -> None:
-        super().__init__(draw)
-        self.inside: list[Variable] = []
 
     def pattern(self) -> str:
         parts = [self.repeated()]
@@ -492,7 +493,7 @@ def _query(draw: Draw, writer: Writer) -> Query:
     having = writer.having() if draw.randrange(6) == 0 else ""
     returned = f"RETURN {writer.returned()}" if draw.chance(25) else ""
     return Query(
-        Written(pattern), strategy, "", tests, conditions, window, having, returned,
+        Written(pattern), strategy, "", tests, conditions, window, "", having, returned,
         tests_first=True,
     )  # fmt: skip
 

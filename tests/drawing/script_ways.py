@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import sase
-from tests.drawing.outcomes import FOUND, NOTHING, REFUSED, Outcome
+from tests.drawing.outcomes import FOUND, NOTHING, REFUSED, Outcome, shrunk
 from tests.drawing.script_examples import ScriptExample, ScriptInput, drawn
 from tests.drawing.script_statements import Statement
 from tests.naive.scripts import ScriptMatch, TooManyResultsError
@@ -402,7 +402,7 @@ def fault(example: ScriptExample, way: ScriptWay) -> str | None:
     for name, lines in wanted.items():
         if found[name] != lines:
             return (
-                f"{name} finds\n  "
+                f"other matches: {name} finds\n  "
                 + "\n  ".join(found[name])
                 + "\nand not\n  "
                 + "\n  ".join(lines)
@@ -419,36 +419,17 @@ def case(number: int, kinds: Sequence[str] = KINDS) -> tuple[ScriptExample, Scri
     return drawn(number), ScriptWay(random.choice(kinds), random.choice(RECIPES), number)
 
 
-def shrunk(example: ScriptExample, way: ScriptWay) -> ScriptExample:
-    """With fewer statements and events, while the same kind of fault is left."""
-    wanted = _kind(fault(example, way) or "")
-    smaller = next((e for e in _smaller(example) if _has(e, way, wanted)), None)
-    return example if smaller is None else shrunk(smaller, way)
-
-
-def _has(example: ScriptExample, way: ScriptWay, wanted: str) -> bool:
-    try:
-        found = fault(example, way)
-    except (ValueError, TooManyResultsError):  # a stream that is read is no longer there
-        return False
-    return found is not None and _kind(found) == wanted
-
-
-def _kind(found: str) -> str:
-    """Faults of one kind begin alike."""
-    return "finds" if " finds\n" in found else found.split(":")[0]
-
-
-def _smaller(example: ScriptExample) -> Iterator[ScriptExample]:
+def smaller(example: ScriptExample, way: ScriptWay) -> Iterator[tuple[ScriptExample, ScriptWay]]:
+    """With a statement or an event less."""
     for place in reversed(range(len(example.statements))):
         if len(example.statements) > 1:
             left = example.statements[:place] + example.statements[place + 1 :]
-            yield replace(example, statements=left)
+            yield replace(example, statements=left), way
     for place, given in enumerate(example.inputs):
         for row in reversed(range(len(given.rows))):
             shorter = replace(given, rows=given.rows[:row] + given.rows[row + 1 :])
             inputs = (*example.inputs[:place], shorter, *example.inputs[place + 1 :])
-            yield replace(example, inputs=inputs)
+            yield replace(example, inputs=inputs), way
 
 
 def tried(number: int, asked: Sequence[str] = ()) -> Outcome:
@@ -460,5 +441,5 @@ def tried(number: int, asked: Sequence[str] = ()) -> Outcome:
         return Outcome(f"{REFUSED}: {error}")
     if problem is None:
         return Outcome(FOUND if example.found else NOTHING)
-    small = shrunk(example, way)
+    small, _ = shrunk(example, way, fault, smaller)
     return Outcome(FOUND, f"number {number}, {way}: {small}\n{fault(small, way)}\n")

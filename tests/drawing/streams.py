@@ -115,7 +115,13 @@ class Setting:
 
     @property
     def time(self) -> str:
-        return self.keywords["time"]
+        """The column of time, or of the earliest time."""
+        return self.keywords["time"][0] if self.is_imprecise else self.keywords["time"]
+
+    @property
+    def is_imprecise(self) -> bool:
+        """Whether times are intervals; that of the latest time is among the attributes."""
+        return isinstance(self.keywords["time"], tuple)
 
     @property
     def type(self) -> str | None:

@@ -78,4 +78,5 @@ def test_recipes_that_are_named_are_taken_in_turn() -> None:
 @pytest.mark.parametrize("form", hunt.FORMS)
 def test_every_form_is_drawn(form: str) -> None:
     """Of each, something is found before long."""
-    assert any(hunt.FORMS[form](number, ()).kind == "with matches" for number in range(60))
+    assert any("found" in kind or kind == "with matches"
+               for kind in (hunt.FORMS[form](number, ()).kind for number in range(60)))  # fmt: skip

@@ -13,11 +13,9 @@ import sase
 from sase.errors import SaseError
 from sase.planning.engine_plan import Options
 from sase.planning.recipes import recipe_names
-from tests.drawing import imprecise
 from tests.drawing.draw import Draw
 from tests.drawing.examples import first_example
-from tests.drawing.imprecise_ways import TIME, in_order
-from tests.drawing.imprecise_ways import table as table_of
+from tests.drawing.imprecise import FEW, MANY
 from tests.drawing.queries import FORMS
 from tests.drawing.streams import TABLES
 from tests.engine.operators.plans import QUERIES, stream
@@ -92,7 +90,8 @@ def _compiled(random: Random) -> tuple[sase.Plan, pa.Table]:
         table = stream(random.randrange(100))
         return sase.compile(random.choice([*queries.values()]), table, plan=recipe), table
     if drawn_of < 0.7:
-        return _compiled_of_worlds(random, recipe)
+        form = random.choice((FEW, MANY))  # of which the recipes are few
+        return _compiled_of(form, random, recipe if random.random() < 0.3 else "optimized")
     if drawn_of < 0.78:
         return _compiled_of("groups", random, recipe)
     return _compiled_of(random.choice(OTHERS), random, recipe)
@@ -103,15 +102,6 @@ def _compiled_of(form: str, random: Random, recipe: str) -> tuple[sase.Plan, pa.
     example = first_example(draw, form, lambda each: each.setting.layout != TABLES).sorted
     table = example.table
     return sase.compile(example.query.text, table, **example.keywords, plan=recipe), table
-
-
-def _compiled_of_worlds(random: Random, recipe: str) -> tuple[sase.Plan, pa.Table]:
-    """A plan over imprecise time; its recipes are few, so `optimized` most often."""
-    draw = random.choice((imprecise.draw, imprecise.draw_long))
-    given = in_order(draw(random.randrange(10**9)))
-    recipe = recipe if random.random() < 0.3 else "optimized"
-    events = table_of(given.rows)
-    return sase.compile(given.text, events, time=TIME, plan=recipe), events
 
 
 def base(number: int) -> Base:

@@ -85,8 +85,7 @@ SERIES = (
     "tests/engine/series/test_pruned.py",
 )
 SETS = (
-    *("tests/engine/kernels/test_detection_order.py", "tests/engine/sets/test_set_lines.py"),
-    "tests/engine/sets/test_told.py",
+    *("tests/engine/kernels/test_detection_order.py", "tests/engine/sets/test_runs_of_sets.py"),
     *("tests/test_cases.py", "-k", "sets or set_order"),
 )
 WINDOWS = (

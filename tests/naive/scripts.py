@@ -59,7 +59,7 @@ class Table:
 Origin = tuple[str | None, int]  # the name of a stream, and a row of it
 
 
-class TooManyResultsError(Exception):
+class TooManyResultsError(ValueError):
     """A statement finds more than the caller has time for."""
 
 

@@ -1,15 +1,27 @@
-"""The figures of pairs of events by the statistics of their types."""
+"""Costs and figures by statistics, which survive JSON."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from sase.errors import PlanError
+from sase.planning.cost.cost import cost_of
+from sase.planning.cost_values import KEY_STATE, pages
+from sase.planning.serialisation import statistics_from_json, statistics_to_json
 from sase.planning.statistics import (
     UNKNOWN_AGREEMENT,
+    Admission,
+    Agreement,
     AttributeStatistics,
+    Selectivity,
     Statistics,
     TypeStatistics,
 )
+from tests.planning.plans import known, made
 
 
 @pytest.mark.parametrize(
@@ -27,3 +39,197 @@ def test_how_likely_two_events_agree(agreements: list[float | None], expected: f
         for name, share in zip("AB", agreements, strict=True)
     )
     assert Statistics(rows=8, types=types).pair_agreement("k", "AB") == expected
+
+
+# ---------------------------------------------------------------- statistics file
+
+# Statistics survive JSON; a text that is wrong is refused, and says where.
+
+
+FULL = Statistics(
+    1000,
+    -5,
+    2**62,
+    (
+        TypeStatistics(
+            "A",
+            400,
+            (AttributeStatistics("k", 0.25, 17, 1 / 3, (float("-inf"), 0.1, 1e300)),),
+        ),
+        TypeStatistics("B", 600),
+    ),
+    (Admission("a", 0.1),),
+    (Agreement(("k", "m"), ("a", "b"), 1e-9),),
+    (Selectivity("a.x < b.x", 0.5),),
+    "a sample",
+    100,
+)
+
+
+@pytest.mark.parametrize("statistics", [FULL, Statistics(0)])
+def test_there_and_back(statistics: Statistics) -> None:
+    text = statistics_to_json(statistics)
+    assert statistics_from_json(text) == statistics
+    assert json.loads(text)["format"] == 1
+
+
+def test_what_is_found_by_name() -> None:
+    assert FULL.agreement({"m", "k"}, "ba") == 1e-9
+    assert FULL.agreement({"m"}, "ba") is None
+    assert FULL.admission("a") == 0.1
+    assert FULL.selectivity("a.x < b.x") == 0.5
+    of_a = FULL.type("A")
+    assert of_a is not None
+    assert of_a.attribute("k") is of_a.attributes[0]
+    assert of_a.attribute("m") is FULL.type("C") is None
+
+
+def changed(**members: Any) -> str:
+    return json.dumps({**json.loads(statistics_to_json(FULL)), **members})
+
+
+def with_statistics(**members: Any) -> str:
+    stored = json.loads(statistics_to_json(FULL))["statistics"]
+    return changed(statistics={**stored, **members})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "these are no statistics: it is not valid JSON"),
+        ("[1]", "these are no statistics: they are a JSON object that states its `format`"),
+        ("[" * 100_000, "these are no statistics: it is nested too deeply"),
+        (changed(format=2), "these statistics have format 2, not 1: measure them again"),
+        (changed(more=1), "a file of statistics has format, statistics; this has"),
+        (changed(statistics=3), "statistics: this is 3, and may be: Statistics"),
+        (with_statistics(rows="9"), "statistics.rows: this is '9', and may be: int"),
+        (with_statistics(row=9), "statistics: Statistics has no field 'row'; did you mean `rows`?"),
+        (with_statistics(rows=-1), "a number of rows or values is not negative, and not -1"),
+        (
+            with_statistics(admissions=[{"is": "Admission", "variable": "a", "share": 1.5}]),
+            "statistics.admissions[0]: no Admission is like this: a share is from 0 to 1, and not"
+            " 1.5",
+        ),
+    ],
+)
+def test_a_wrong_text_is_refused(text: str, message: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        statistics_from_json(text)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
+def test_shares_are_from_0_to_1(share: float) -> None:
+    makers = [
+        lambda: Admission("a", share),
+        lambda: Agreement(("k",), ("a", "b"), share),
+        lambda: Selectivity("a.x < b.x", share),
+        lambda: AttributeStatistics("k", share),
+        lambda: AttributeStatistics("k", 0.0, 1, share),
+    ]
+    for make in makers:
+        with pytest.raises(ValueError, match="a share is from 0 to 1"):
+            make()
+
+
+def test_counts_are_not_negative() -> None:
+    for make in (Statistics, lambda rows: TypeStatistics("A", rows)):
+        with pytest.raises(ValueError, match="is not negative"):
+            make(-1)
+
+
+# ---------------------------------------------------------------- cost of keys
+
+# Costs know the number of keys: whether their codes need a table, and whether they are near.
+
+
+PATTERNS = [
+    "SEQ(A a, B b) WHERE [many] WITHIN 50",
+    "SEQ(A a, B b) WHERE [many] AND a.v < b.v WITHIN 50",
+    "SEQ(A a, B b) WHERE skip_till_next_match { [many] } WITHIN 50",
+    "SEQ(A+ a[], B b) WHERE skip_till_next_match { [many] } WITHIN 50",
+    "SEQ(A+ a[], B b) WHERE skip_till_next_match { [many] AND a[i].v < b.v } WITHIN 50",
+    "SEQ(ANY+ a[]) WHERE skip_till_next_match { [many] } WITHIN 50",
+]
+ROWS = 4_000_000
+
+
+def work(query: str, statistics: Statistics, recipe: str = "optimized") -> dict[str, float]:
+    """The work of the first operator."""
+    plan = made(f"EVENT {query}", recipe=recipe).plan
+    return dict(cost_of(plan, statistics).operators[0].work)
+
+
+def of_keys(count: int, apart: int = 1, *, plain: bool = False) -> Statistics:
+    """Statistics of a number of keys, which lie far apart by a step, or are plain texts."""
+    found = known(values={"many": count}, A=ROWS // 2, B=ROWS // 2)
+    types = tuple(
+        replace(
+            each,
+            attributes=tuple(
+                replace(one, quantiles=(0.0, float(count * apart)), plain=plain)
+                for one in each.attributes
+            ),
+        )
+        for each in found.types
+    )
+    return replace(found, types=types)
+
+
+@pytest.mark.parametrize("query", PATTERNS)
+def test_many_keys_lie_far_and_wide_ones_in_a_table(query: str) -> None:
+    few, many = work(query, of_keys(1_000)), work(query, of_keys(1_000_000))
+    assert few["far"] == few["tabled"] == many["tabled"] == 0
+    assert 0.9 * ROWS < many["far"] <= ROWS
+    wide = work(query, of_keys(1_000, apart=10**9))
+    assert (wide["tabled"], wide["tabled_far"]) == (ROWS, 0)
+    wide = work(query, of_keys(1_000_000, apart=10**9))
+    assert wide["tabled"] == ROWS
+    assert wide["far"] == wide["tabled_far"] == many["far"]
+    # The number of events and of dense integers with codes by a table.
+    small = replace(of_keys(1_000_000), rows=100_000)
+    assert work(query, small)["tabled"] > 0
+
+
+@pytest.mark.parametrize("query", PATTERNS)
+def test_more_keys_lie_farther_and_take_more_pages(query: str) -> None:
+    """A few events of many keys touch a page each, many events touch every page once."""
+    found = [work(query, of_keys(count)) for count in (1_000, 100_000, 300_000, 1_000_000)]
+    assert found[0]["far"] == 0 < found[1]["far"] < found[2]["far"] < found[3]["far"]
+    assert [round(each["page"]) for each in found] == [16, 1_562, 4_688, 15_625]
+    assert 900 < pages(KEY_STATE * 1_000_000, 1_000) < 1_000
+    assert pages(KEY_STATE * 10, 1_000) == 0
+
+
+def test_joins_near_a_rare_component_touch_few_pages() -> None:
+    rows = {"A": ROWS // 2, "B": ROWS // 2, "C": 20}
+    statistics = known(values={"many": 1_000_000}, span=ROWS, **rows)
+    query = "SEQ(A a, B b, C c) WHERE [many] WITHIN 50"
+    assert work(query, statistics, "tree_left_deep")["page"] < 200
+    assert work(query, statistics, "basic")["page"] > 10_000
+
+
+@pytest.mark.parametrize("plan", ["basic", "tree_left_deep", "nfab"])
+def test_plain_texts_are_coded_once(plan: str) -> None:
+    """All of them, whatever the operators look at; of many the table is not in the cache."""
+    query = "SEQ(A a, B b) WHERE [many] WITHIN 50"
+    for count in (1_000, 1_000_000):
+        found = work(query, of_keys(count, plain=True), plan)
+        assert (found["plain"], found["plain_new"]) == (ROWS, count)
+        assert found["plain_far"] == (ROWS if count == 1_000_000 else 0)
+        assert work(query, of_keys(count), plan)["plain"] == 0
+
+
+def test_plain_texts_are_coded_once_for_all_branches() -> None:
+    query = "EVENT SEQ(A a, B b) OR SEQ(B b, A a) WHERE [many] WITHIN 50"
+    operators = cost_of(made(query, recipe="basic").plan, of_keys(1_000, plain=True)).operators
+    plain = [dict(each.work)["plain"] for each in operators if each.name == "SequenceScan"]
+    assert plain == [ROWS, 0]
+
+
+def test_runs_that_share_cost_less() -> None:
+    """As no event is shown to each of them."""
+    alone = PATTERNS[2].replace("[many]", "[many] AND a.v < b.v")
+    statistics = of_keys(1_000)
+    costs = [cost_of(made(f"EVENT {each}").plan, statistics) for each in (PATTERNS[2], alone)]
+    assert 2 * costs[0].nanoseconds < costs[1].nanoseconds

@@ -13,43 +13,46 @@ from hypothesis import settings
 import sase
 from sase.errors import SaseError
 from sase.lang.parser import parse_query
-from tests import naive
-from tests.drawing.imprecise import TIME, Drawn, draw
-from tests.drawing.imprecise_ways import table
+from tests.drawing.examples import Example, example
+from tests.drawing.patterns import Written, written
+from tests.drawing.queries import Query
 from tests.naive.imprecise import ordered_series
 from tests.seeds import draw_numbers
 
 EXAMPLES = settings().max_examples
-ABSENT = re.compile(r"!\((?:ANY\([A-Z, ]+\)|[A-Z]+) ([a-z])\)")
+TYPES = r"(?:ANY\([A-Z, ]+\)|(?!SEQ)[A-Z]+)"
+ABSENT = re.compile(rf"!\(({TYPES} (\w))\)|!({TYPES} (\w))")
 LIKELY = re.compile(r"(?:confidence of|instead of) ([\d.e-]+)")
 Rows = tuple[Any, ...]
 
 
-def matches(drawn: Drawn) -> dict[Rows, float]:
-    """How likely each match of a query is, by its rows."""
-    found = naive.match(parse_query(drawn.text), drawn.rows, time=TIME)
+def matches(drawn: Example, **clauses: Any) -> dict[Rows, float]:
+    """How likely each match of a query with other clauses is, by its rows."""
+    found = replace(drawn, query=replace(drawn.query, **clauses)).expected
     return {each.events: float(each.confidence or 0) for each in found}
 
 
-def without(drawn: Drawn) -> Iterator[tuple[str, Drawn]]:
-    """The query without each of its parts, under the text of the part as far as it is known."""
-    for text in set(drawn.conditions):
-        kept = tuple(each for each in drawn.conditions if each != text)
-        # Without a condition on a negative group more is forbidden, which HAVING may demand.
-        is_of_group = "!(SEQ" in drawn.pattern
-        if not is_of_group and (not ABSENT.search(drawn.pattern) or text[0] == "["):
-            yield text, replace(drawn, conditions=kept)
-    for absent in ABSENT.finditer(drawn.pattern):
-        written, name = absent.group(), absent[1]
-        kept = tuple(each for each in drawn.conditions if not re.search(rf"\b{name}[.\[]", each))
-        pattern = drawn.pattern.replace(f"{written}, ", "").replace(f", {written}", "")
-        yield written, replace(drawn, pattern=pattern, conditions=kept)
-    if drawn.window and "!" not in drawn.pattern:
-        yield "WITHIN", replace(drawn, window="")
-    if drawn.confidence:
-        yield "WITH CONFIDENCE", replace(drawn, confidence="")
-    if drawn.having:
-        yield "HAVING", replace(drawn, having="")
+def without(query: Query) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The other clauses without each of the parts, under its text as far as that is known."""
+    pattern = written(query.tree)
+    # Without a condition on a negative group more is forbidden, which HAVING may demand.
+    if "!(" not in ABSENT.sub("", pattern):
+        for text in {*query.conditions} if "!" not in pattern else ():
+            part = text.removeprefix("(").removesuffix(")") if " OR " in text else text
+            yield part, {"conditions": tuple(each for each in query.conditions if each != text)}
+        for text in query.tests:
+            yield text, {"tests": ()}
+    for absent in ABSENT.finditer(pattern):
+        text, (what, name) = absent.group(), filter(None, absent.groups())
+        kept = tuple(each for each in query.conditions if not re.search(rf"\b{name}[.\[]", each))
+        left = pattern.replace(f"{text}, ", "").replace(f", {text}", "")
+        yield f"!({what})", {"tree": Written(left), "conditions": kept}
+    if query.window and "!" not in pattern:
+        yield "WITHIN", {"window": ""}
+    if query.confidence:
+        yield "WITH CONFIDENCE", {"confidence": ""}
+    if query.having:
+        yield "HAVING", {"having": ""}
 
 
 def part_of(text: str) -> str:
@@ -66,18 +69,22 @@ def _off(threshold: re.Match[str]) -> str:
 
 
 def check(number: int) -> None:
-    drawn = replace(draw(number), returned="", limit="")
-    drawn = replace(drawn, confidence=re.sub(r"[\d.]+", _off, drawn.confidence))
-    if " OR " in drawn.pattern or "SEQ(!" in drawn.pattern[4:]:
+    drawn = example(number, "imprecise")
+    confidence = re.sub(r"[\d.]+", _off, drawn.query.confidence)
+    query = replace(drawn.query, returned="", limit="", confidence=confidence)
+    if any(" AND " in each for each in query.conditions):
+        return  # of which each part is a condition of its own
+    drawn, pattern = replace(drawn, query=query), written(query.tree)
+    if " OR " in pattern or "SEQ(!" in pattern[4:]:
         return
     try:
-        why = sase.why(drawn.text, table(drawn.rows), time=TIME, near=50, clock=lambda: 0.0)
+        why = sase.why(query.text, drawn.table, near=50, clock=lambda: 0.0, **drawn.keywords)
         every = matches(drawn)
     except (SaseError, NotImplementedError, ValueError, OverflowError):
         return
     assert why.matches.number == len(every)
     names = [each.component.variable for each in why.components if not each.component.negated]
-    whole = matches(replace(drawn, confidence="", having=""))
+    whole = matches(drawn, confidence="", having="")
     misses: dict[str, dict[Rows, float]] = {}
     for miss in why.near_misses.to_pylist():
         rows = tuple(_numbers(miss["rows"][name]) for name in names)
@@ -86,11 +93,12 @@ def check(number: int) -> None:
         misses.setdefault(part_of(miss["stopped_by"]), {})[rows] = confidence
         if instead:
             assert instead == pytest.approx([whole.get(rows, 0.0)], abs=1e-5), drawn
-    ordered = ordered_series(parse_query(drawn.text))
-    for name, relaxed in without(drawn):
-        if ordered_series(parse_query(relaxed.text)) != ordered:
+    ordered = ordered_series(parse_query(query.text))
+    for name, clauses in without(query):
+        if ordered_series(parse_query(replace(query, **clauses).text)) != ordered:
             continue  # of which other candidates are a match
-        found = {rows: each for rows, each in matches(relaxed).items() if rows not in every}
+        relaxed = matches(drawn, **clauses).items()
+        found = {rows: each for rows, each in relaxed if rows not in every}
         told = misses.get(name, {})
         assert bool(told) == bool(found), (name, drawn)
         for rows, confidence in told.items():

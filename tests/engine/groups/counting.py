@@ -1,24 +1,21 @@
-"""Look for repeated groups for which states count other matches than the naive matcher.
+"""The states of repeated groups must count the matches of the naive matcher.
 
-    python -m tests.engine.groups.counting SEED COUNT
-
-tries queries from SEED on, with branches, absences and conditions on neighbours in iterations, and
-sets beside them, in one go and by every other way of collecting events (`counted_ways`). It prints
-each that fails, and how many were counted, looked at one by one, and found matches.
+Queries have branches, absences and conditions on neighbours in iterations, and sets beside them.
+They run in one go and by every other way of collecting events (`counted_ways`). Their form in
+`python -m tests.drawing.hunt` is "counted groups".
 """
 
 from __future__ import annotations
 
-import sys
-import traceback
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
 import sase
 from sase.lang.parser import parse_query
 from tests import naive
+from tests.drawing.draw import Draw, names
+from tests.drawing.outcomes import Outcome
 from tests.engine.groups import counted_ways
 from tests.engine.set_results.comparing import unlike
 
@@ -30,12 +27,9 @@ MOST = 300
 class Writer:
     """Writes a query."""
 
-    def __init__(self, random: Random, *, has_sets: bool = False) -> None:
-        self.random, self.asked, self.has_sets = random, list[str](), has_sets
-        self.one, self.names = random.choice, iter("bcdefhjklmnopqrs")
-
-    def chance(self, percent: int) -> bool:
-        return self.random.randrange(100) < percent
+    def __init__(self, draw: Draw, *, has_sets: bool = False) -> None:
+        self.draw, self.asked, self.has_sets = draw, list[str](), has_sets
+        self.one, self.chance, self.names = draw.choice, draw.chance, names("bcdefhjklmnopqrs")
 
     def element(self, form: str | None = None) -> str:
         """An element, with the conditions on it alone."""
@@ -107,17 +101,17 @@ class Writer:
         for _ in range(self.one([1, 1, 1, 2])):
             members = [self.element(self.one(["", "", "+"]))]
             members += [self.element(self.one(forms)) for _ in range(self.one([1, 1, 2]))]
-            sets.append(f"SET({', '.join(self.random.sample(members, len(members)))})")
+            sets.append(f"SET({', '.join(self.draw.permutation(members))})")
         if len(sets) == 2:
             return [sets[0], group, sets[1]]
-        return self.random.sample([group, *sets], 2)
+        return self.draw.permutation([group, *sets])
 
     def shuffled(self, branch: str) -> Any:
         """The same variables in another order, or one with another."""
         parts = branch.removeprefix("SEQ(").removesuffix(")").split(", ")
         if any("!" in each or "ANY" in each for each in parts):
             return self.branch
-        parts = self.random.sample([*parts, self.element("")], len(parts) + 1)
+        parts = self.draw.permutation([*parts, self.element("")])
         return lambda: f"SEQ({', '.join(parts)})"
 
 
@@ -136,8 +130,7 @@ def _first(part: str) -> str:
 
 def draw(number: int) -> tuple[str, list[Row]]:
     """A query and a stream; of each third query a set is beside the group."""
-    random = Random(number)
-    has_sets = number % 3 == 0
+    random, has_sets = Draw(number), number % 3 == 0
     query, ts, rows = Writer(random, has_sets=has_sets).query(), 0, list[Row]()
     for _ in range(7 if has_sets else 9):  # a set may be bound in many orders
         ts += random.choice([0, 1, 1, 1])
@@ -186,7 +179,7 @@ def _other_totals(
                 yield f"{function}({of}.v): {got}, and not {total}"
 
 
-def tried(number: int) -> tuple[str | None, str]:
+def judged(number: int) -> tuple[str | None, str]:
     """The mistake for the query of a number by any way, and how its matches were counted."""
     query, rows = draw(number)
     fault, how = compared(query, rows)
@@ -195,22 +188,7 @@ def tried(number: int) -> tuple[str | None, str]:
     return fault, how
 
 
-def main(first: int, count: int) -> int:
-    """Try a number of queries; 1 if there are faults."""
-    seen, faults = Counter[str](), 0
-    for number in range(first, first + count):
-        try:
-            fault, how = tried(number)
-        except Exception:
-            fault, how = traceback.format_exc(), "raised"
-        seen[how] += 1
-        if fault is not None:
-            faults += 1
-            print(number, fault, *draw(number), flush=True)
-    for how, times in seen.most_common():
-        print(times, how)
-    return int(faults > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:3])))
+def tried(number: int, asked: Sequence[str] = ()) -> Outcome:
+    """The outcome for the query of a number: one that is counted has mostly no matches."""
+    fault, how = judged(number)
+    return Outcome(how, fault and f"{number} {fault} {draw(number)}")

@@ -10,7 +10,7 @@ import pytest
 import sase
 from sase.lang.parser import parse_query
 from tests import naive
-from tests.engine.groups.counting import compared, draw, tried
+from tests.engine.groups.counting import compared, draw, judged
 from tests.engine.set_results.comparing import unlike
 from tests.seeds import draw_numbers, share, tries
 
@@ -190,7 +190,7 @@ def test_whatever_way_events_are_collected_the_set_is_the_same() -> None:
     seen = 0
     for first in tries(draw_numbers(1)[0]):
         for number in range(first, first + 4):
-            fault, how = tried(number)
+            fault, how = judged(number)
             assert fault is None, (number, fault, *draw(number))
             seen += how == "counted and found"
         if seen >= 1:

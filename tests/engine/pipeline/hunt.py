@@ -36,9 +36,7 @@ from sase.planning.explain.driven import paths_of
 from sase.planning.explain.value import ExplainedOperator
 from sase.planning.physical.drive import Feed
 from sase.planning.recipes import recipe_names
-from tests.drawing import imprecise
 from tests.drawing.examples import Example, example
-from tests.drawing.imprecise_ways import TIME, table
 from tests.drawing.queries import FORMS as FORMS_OF_QUERIES
 
 # By words of EXPLAIN the class that is opened, and for runs their store and their sink.
@@ -174,18 +172,12 @@ def _of_example(example: Example) -> Query:
     return Query(example.query.text, example.table, example.given_keywords)
 
 
-def _of_intervals(number: int) -> Query:
-    made = imprecise.draw(number)
-    return Query(made.text, table(made.rows), {"time": TIME})
-
-
 FORMS: Mapping[str, Callable[[int], Query]] = {
     "plain": _plain,
     **{
         form: lambda number, form=form: _of_example(example(number, form))
-        for form in (*FORMS_OF_QUERIES, "groups")
+        for form in (*FORMS_OF_QUERIES, "groups", "imprecise")
     },
-    "intervals": _of_intervals,
 }
 
 

@@ -1,4 +1,4 @@
-"""A value from a saved state is one that may be there, or an error with its place."""
+"""State as bytes and back; a value from a saved state may be there, or an error has its place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from sase.engine.snapshots.codec import from_bytes, to_bytes
 from sase.engine.snapshots.saved_state import LiveEvents, Saved, lists_of
 from sase.errors import SnapshotError
 
@@ -99,3 +102,44 @@ def test_other_lists_are_refused(
 ) -> None:
     with pytest.raises(SnapshotError):
         owners(heads, following, members)
+
+
+# ---------------------------------------------------------------- codec
+
+# State as bytes and back.
+
+
+WHOLE_STATE = {
+    "rows": np.arange(12).reshape(3, 4),
+    "empty": np.zeros((2, 0), np.int64),
+    "types": np.array([-1, 5], np.int16),
+    "flags": np.array([True, False]),
+    "nested": [{"count": 2**70, "text": "\u00e4\ud800", "none": None, "yes": True, "half": 0.5}],
+}
+
+
+def test_what_is_read_is_what_was_written() -> None:
+    read = from_bytes(to_bytes(WHOLE_STATE))
+    assert list(read) == list(WHOLE_STATE)
+    assert read["nested"] == WHOLE_STATE["nested"]
+    for name in ("rows", "empty", "types", "flags"):
+        assert read[name].dtype == WHOLE_STATE[name].dtype
+        assert read[name].tolist() == WHOLE_STATE[name].tolist()
+        assert read[name].shape == WHOLE_STATE[name].shape
+        assert read[name].flags.writeable
+
+
+@given(st.data())
+def test_damage_is_seen(data: st.DataObject) -> None:
+    written = bytearray(to_bytes(WHOLE_STATE))
+    place = data.draw(st.integers(0, len(written) - 1))
+    written[place] ^= data.draw(st.integers(1, 255))
+    with pytest.raises(SnapshotError):
+        from_bytes(bytes(written))
+    with pytest.raises(SnapshotError):
+        from_bytes(bytes(to_bytes(WHOLE_STATE)[:place]))
+
+
+def test_other_values_are_refused() -> None:
+    with pytest.raises(TypeError, match="no values of type set"):
+        to_bytes({"a": {1}})
