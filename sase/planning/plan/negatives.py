@@ -100,10 +100,12 @@ class NegativeSequence:
     @property
     def alone(self) -> tuple[Conjunct, ...]:
         """The conditions that every event of a component must satisfy by itself."""
+        own = {component.index for component in self.components}
         return tuple(
             each
             for each in self.conditions
             if len(each.references) == 1
+            and own.issuperset(each.references)
             and (
                 each.kind is ConjunctClass.NEGATIVE
                 or (each.kind is ConjunctClass.SINGLE and each.when is not When.FIRST)
