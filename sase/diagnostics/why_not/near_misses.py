@@ -44,6 +44,7 @@ from sase.engine.expressions import Interner
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.contract import size_of, span_of
 from sase.engine.operators.transformation import Results
+from sase.engine.results.arrow_columns import structs
 from sase.engine.results.batch import MatchBatch, ResultSchema
 from sase.engine.results.row_history import RowHistory
 from sase.lang.ast import StrategyName
@@ -389,7 +390,7 @@ def table_of(
             "stopped_by": pa.array([text for text, _ in chosen], pa.string()),
             "by": pa.array([miss.failure.text or None for _, miss in chosen], pa.string()),
             "distance": pa.array([None if s != s else s for s in shares], pa.float64()),
-            "rows": events.rows().to_struct_array(),
+            "rows": structs(events.rows()),
             **{_free(each.variable): table.column(each.variable) for each in query.components},
         }
     )

@@ -13,7 +13,7 @@ from sase.diagnostics.why_not.ablation import Ablation
 from sase.diagnostics.why_not.budget import Count
 from sase.diagnostics.why_not.candidates import ComponentCandidates
 from sase.diagnostics.why_not.funnel import FunnelLevel, FunnelStep
-from sase.engine.results.arrow_columns import python_values
+from sase.engine.results.arrow_columns import python_values, structs
 from sase.engine.results.repr import text_table
 from sase.printable import printable, printable_lines
 
@@ -87,7 +87,7 @@ class WhyNot:
             "funnel": [_level(each) for each in self.levels],
             "left_out": [_without(each) for each in self.left_out],
             "fewest": None if self.fewest is None else _without(self.fewest),
-            "near_misses": python_values(self.near_misses.to_struct_array()),
+            "near_misses": python_values(structs(self.near_misses)),
             "words": list(self.words),
             "is_complete": self.is_complete,
             "branches": [{"pattern": b.pattern, **b.to_dict()} for b in self.branches],
@@ -203,7 +203,7 @@ def _near(why: WhyNot) -> Iterator[str]:
     names = why.near_misses.column_names[4:]
     if why.near_misses.num_rows:
         yield "near misses, nearest first"
-    for row in python_values(why.near_misses.to_struct_array()):
+    for row in python_values(structs(why.near_misses)):
         by = f", {row['by']}" if row["by"] else ""
         yield f"  stopped by {row['stopped_by']}{by}"
         for name, number in zip(names, row["rows"].values(), strict=True):

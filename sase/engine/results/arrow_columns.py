@@ -69,8 +69,16 @@ def python_rows(table: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
     try:
         rows: list[dict[str, Any]] = table.to_pylist()
     except (ValueError, ArithmeticError):
-        return python_values(table.to_struct_array())
+        return python_values(structs(table))
     return rows
+
+
+def structs(table: pa.Table | pa.RecordBatch) -> pa.ChunkedArray:
+    """The rows as structures; Arrow 20 makes none of a table without a chunk."""
+    batches = table.to_batches() if isinstance(table, pa.Table) else [table]
+    return pa.chunked_array(
+        [each.to_struct_array() for each in batches], pa.struct([*table.schema])
+    )
 
 
 _WRAPPING = (

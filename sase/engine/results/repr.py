@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from sase.engine.report import Report
-from sase.engine.results.arrow_columns import python_values
+from sase.engine.results.arrow_columns import python_values, structs
 from sase.planning.engine_plan import EnginePlan
 from sase.planning.plan.nodes import chain
 from sase.printable import printable
@@ -89,7 +89,7 @@ def cells_of(table: pa.Table, type_column: str | None) -> tuple[list[str], list[
         table = table.drop_columns(["ts_start", "ts_end"])
     return list(map(printable, table.column_names)), [
         [printable(_cell(value, type_column)) for value in row.values()]
-        for row in python_values(table.to_struct_array())
+        for row in python_values(structs(table))
     ]
 
 

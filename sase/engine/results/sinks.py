@@ -19,7 +19,7 @@ from sase.base.files import PARTIAL, PartialFile
 from sase.base.texts import nearest
 from sase.engine.columns.arrow.data_types import of_parquet
 from sase.engine.expressions.layout import RESOLUTIONS
-from sase.engine.results.arrow_columns import python_values
+from sase.engine.results.arrow_columns import python_values, structs
 from sase.errors import DataError, SchemaError
 from sase.printable import printable_json
 
@@ -298,7 +298,7 @@ class JsonWriter:
         """Add rows."""
         for first in range(0, batch.num_rows, JSON_ROWS):  # Python objects are large
             rows = pa.Table.from_batches([batch.slice(first, JSON_ROWS)])
-            values = python_values(rows.to_struct_array())
+            values = python_values(structs(rows))
             self._file.write("".join(f"{_json(row)}\n" for row in values).encode())
 
     def close(self) -> None:

@@ -19,6 +19,7 @@ from sase.cached_property import cached_property
 from sase.engine.pipeline.checkpoint import restored
 from sase.engine.pipeline.limits import RunGuard, check_of, watch_of
 from sase.engine.pipeline.matcher import Matcher
+from sase.engine.results.arrow_columns import structs
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.engine.scripts.checkpoint import script_checkpoint, script_restored
@@ -183,7 +184,7 @@ class ScriptSearch:
         shown = table.cast(pa.schema(list(kind))).combine_chunks()
         columns = [pa.nulls(len(table), field.type) for field in self.output]
         columns[0] = pa.repeat(pa.scalar(number, pa.int32()), len(table))
-        columns[number + 1] = shown.to_struct_array().combine_chunks()
+        columns[number + 1] = structs(shown).combine_chunks()
         return pa.table(columns, schema=self.output)
 
 
