@@ -230,11 +230,6 @@ class ActiveStacks(Declared):
         """Of negative components the level behind each gap, and the bit; None without any."""
         return None if self._absences is None else self._absences[:2]
 
-    @property
-    def negatives(self) -> int:
-        """The number of negative components."""
-        return 0 if self._absences is None else len(self._absences.gaps)
-
     def note_whole(self, pushed: Numbers, dropped: Numbers, visited: Numbers) -> None:
         """Count by level the instances of a whole input, which other stacks held."""
         ends = self.stacks.ends

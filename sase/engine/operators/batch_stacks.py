@@ -32,9 +32,14 @@ Gaps: TypeAlias = tuple[Numbers, Numbers] | None
 MOST_NUMBERS = 1 << 31
 
 
-def may_have_rows(events: int, levels: int, negatives: int = 0) -> bool:
-    """Whether the numbers suffice for events, each of which takes at most one per component."""
-    return events * (levels + negatives) < MOST_NUMBERS
+def may_have_rows(events: int, levels: int, gaps: Gaps = None) -> bool:
+    """Whether the numbers suffice for events."""
+    return events * _most_of_event(levels, gaps) < MOST_NUMBERS
+
+
+def _most_of_event(levels: int, gaps: Gaps) -> int:
+    """The most numbers that an event takes: one per component."""
+    return levels + (0 if gaps is None else len(gaps[0]))
 
 
 class WholeStacks:
@@ -68,7 +73,7 @@ class WholeStacks:
                 *gaps, _zeros(keys, len(gaps[0])), np.empty(cells, np.int32)
             )
         self._scan = partial(batch_scan if gaps is None else batch_scan_between, reading)
-        self._most = levels + (0 if gaps is None else len(gaps[0]))
+        self._most = _most_of_event(levels, gaps)
         self._make_room(0)
 
     def _make_room(self, events: int) -> None:

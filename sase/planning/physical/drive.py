@@ -7,7 +7,7 @@ needs pass through the operators block by block.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar, Self
 
@@ -112,6 +112,8 @@ class Drive:
     """One kernel in place of several operators, for the events of one feed."""
 
     key: Tests
+    # The number of keys from which a whole input waits in stacks of rows; None if it never does.
+    by_rows: int | None = field(default=None, kw_only=True)
 
     name: ClassVar[str]
     feed: ClassVar[Feed] = Feed.LOADED
@@ -127,7 +129,9 @@ class Drive:
     @property
     def described(self) -> str:
         """The action of the drive, in the words of EXPLAIN."""
-        return self.summary
+        if self.by_rows is None:
+            return self.summary
+        return f"{self.summary}; from {self.by_rows:,} keys on in stacks of rows"
 
     @classmethod
     def drives(cls, request: DriveRequest) -> bool:
@@ -150,8 +154,3 @@ class Drive:
 def first_of(reasons: Mapping[str, object]) -> str | None:
     """The first reason for which the value is true."""
     return next((reason for reason, holds in reasons.items() if holds), None)
-
-
-def by_rows_from(keys: int | None) -> str:
-    """The end of a summary, if a whole input has stacks of rows from a number of keys on."""
-    return "" if keys is None else f"; from {keys:,} keys on in stacks of rows"

@@ -14,7 +14,7 @@ from sase.binding.bound import (
 from sase.binding.types import Kind
 from sase.lang.ast import StrategyName
 from sase.planning.declined import NO_RUNS, Declined
-from sase.planning.physical.drive import Drive, DriveRequest, Need, by_rows_from, first_of
+from sase.planning.physical.drive import Drive, DriveRequest, Need, first_of
 from sase.planning.physical.operators import (
     Tests,
 )
@@ -66,7 +66,6 @@ class LineDrive(Drive):
         return kept_apart(request.plan.runs) or counted
 
 
-@dataclass(frozen=True)
 class SharedLinesDrive(LineDrive):
     """Stores lines that wait for the same events in one stack."""
 
@@ -75,8 +74,6 @@ class SharedLinesDrive(LineDrive):
         "runs that wait for the same events share a stack, from columns to matches, by one kernel"
     )
     every_need = (Need.MOST_OF_TYPES, Need.INTEGER_KEYS, Need.NO_TIES, Need.FEW_KEYS)
-    # The number of keys from which runs wait in stacks of rows; None if they never do.
-    by_rows: int | None = None
 
     @classmethod
     def of(cls, request: DriveRequest) -> Self | Declined:
@@ -86,11 +83,6 @@ class SharedLinesDrive(LineDrive):
             return made
         several = len(runs.components) > 1
         return replace(made, by_rows=request.plan.options.many_keys if several else None)
-
-    @property
-    def described(self) -> str:
-        """The summary, with the stacks for many keys."""
-        return self.summary + by_rows_from(self.by_rows)
 
     @classmethod
     def _why_kept_otherwise(cls, request: DriveRequest) -> str | None:

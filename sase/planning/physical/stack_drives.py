@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Self
 
 from sase.binding.bound import (
@@ -12,7 +12,7 @@ from sase.binding.bound import (
 )
 from sase.planning.branches import DetectionTime, detection_of, shared_scans
 from sase.planning.declined import NO_SCAN, Declined
-from sase.planning.physical.drive import Drive, DriveRequest, Feed, Need, by_rows_from, first_of
+from sase.planning.physical.drive import Drive, DriveRequest, Feed, Need, first_of
 from sase.planning.physical.operators import (
     BranchUnion,
     EventScan,
@@ -41,15 +41,12 @@ class StackDrive(Drive):
         return cls(scan.key) if reason is None else Declined(reason)
 
 
-@dataclass(frozen=True)
 class FusedScanDrive(StackDrive):
     """Reads loaded events from columns to sequences."""
 
     name = "fused scan"
     summary = "scan, construction and output by one kernel over whole columns"
     every_need = (Need.INTEGER_KEYS, Need.CODES_FIT)
-    # The number of keys from which a whole input has stacks of rows; None if it never has.
-    by_rows: int | None = None
 
     @classmethod
     def of(cls, request: DriveRequest) -> Self | Declined:
@@ -60,11 +57,6 @@ class FusedScanDrive(StackDrive):
         if request.in_pieces or not _is_for_rows(request):
             return made
         return replace(made, by_rows=request.plan.options.many_keys)
-
-    @property
-    def described(self) -> str:
-        """The summary, with the stacks for many keys."""
-        return self.summary + by_rows_from(self.by_rows)
 
 
 class AdmittedScanDrive(StackDrive):

@@ -28,7 +28,7 @@ from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.line_scan import LineStream
 from sase.engine.kernels.kleene.run_nodes import DONE, FULL
 from sase.engine.kernels.scan.admission import look_up_states
-from sase.engine.kernels.scan.fused_scan import ADDRESS, ScanInput
+from sase.engine.kernels.scan.fused_scan import ADDRESS
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.batch_stacks import WholeStacks, may_have_rows
 from sase.engine.operators.bindings.bindings import Bindings
@@ -46,6 +46,7 @@ from sase.engine.pipeline.fused.scan import (
     SHARE,
     far_apart,
     numbers_of_keys,
+    reading_of,
 )
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.physical.drive import Need
@@ -79,8 +80,7 @@ class FusedLines:
         # both.
         self._pipeline, self._evaluation, self._top = proxy(pipeline), evaluation, top
         self._shares = isinstance(drive, SharedLinesDrive)
-        # The number of keys from which runs wait in stacks of rows.
-        self._by_rows = drive.by_rows if isinstance(drive, SharedLinesDrive) else None
+        self._by_rows = drive.by_rows
         self._has_series, self._stopwatch = drive.has_series, pipeline.stopwatch
         self.use = pipeline.use_of(drive.name)
         self._codes = pipeline.dictionary.codes_of(evaluation.key)
@@ -151,23 +151,15 @@ class FusedLines:
 
     def _run_by_rows(self, events: Events) -> Generator[Results, None, None]:
         """Yield the results of all events: each takes the runs of its key that wait for it."""
-        pipeline, evaluation, lines, count = (
-            self._pipeline,
-            self._evaluation,
-            self._lines,
-            len(events),
-        )
+        pipeline, evaluation, lines = self._pipeline, self._evaluation, self._lines
+        count = len(events)
         at, options, levels = pipeline.at, pipeline.plan.options, len(pipeline.plan.positives)
         assert isinstance(lines, SharedLineStore)
         assert self._arrays is not None
         span, is_of_time = lines.window
         columns = [*map(np.ascontiguousarray, (events.ts, events.types)), *self._arrays]
-        reading = ScanInput(
-            forms_of(columns),
-            frozen(self._states_of(events).astype(np.int64)),
-            NO_DIGITS if self._codes.digits is None else self._codes.digits,
-            frozen(np.zeros(0, np.int64) if events.tie is None else events.tie),
-        )
+        states = frozen(self._states_of(events).astype(np.int64))
+        reading = reading_of(events, columns, states, self._codes.digits)
         measures = events.ts if is_of_time else events.ts[:0]
         keys = pipeline.dictionary.size(evaluation.key)
         whole = WholeStacks(

@@ -46,7 +46,7 @@ from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.cost_values import CLEARED, dense_bits
 from sase.planning.physical.drive import Need
-from sase.planning.physical.stack_drives import FusedScanDrive, StackDrive
+from sase.planning.physical.stack_drives import StackDrive
 
 # ---------------------------------------------------------------- sequence
 
@@ -200,8 +200,7 @@ class FusedScan:
 
     def __init__(self, pipeline: Pipeline, drive: StackDrive) -> None:
         self._are_admitted = drive.admitted
-        # The number of keys from which a whole input has stacks of rows.
-        self._by_rows = drive.by_rows if isinstance(drive, FusedScanDrive) else None
+        self._by_rows = drive.by_rows
         # A proxy: the pipeline holds this object, and a circle of references would delay freeing
         # both.
         self._pipeline, self._fused = proxy(pipeline), SequenceOperators.of(pipeline, drive.key)
@@ -281,7 +280,7 @@ class FusedScan:
         fused, many, stacks = self._fused, self._by_rows, self._stacks
         if many is None or fused.keys < many or not self._pipeline.has_all:
             return None
-        if not may_have_rows(len(events), stacks.levels, stacks.negatives):
+        if not may_have_rows(len(events), stacks.levels, stacks.gaps):
             return None
         if made is None and len(arrays) > KEYS:
             ranges = np.array([(key.min(), key.max()) for key in arrays[KEYS:]], np.int64)
@@ -350,12 +349,7 @@ class FusedScan:
     ) -> ScanInput:
         """The input of the kernel; key codes use the digits `made`, or those of the dictionary."""
         digits = self._codes.digits if made is None else made
-        return ScanInput(
-            forms_of(arrays),
-            self._fused.states_of(events.type_names),
-            NO_DIGITS if digits is None else digits,
-            DISTINCT if events.tie is None else frozen(events.tie),
-        )
+        return reading_of(events, arrays, self._fused.states_of(events.type_names), digits)
 
     def _has_codes(self, events: Events, arrays: list[NDArray[Any]]) -> bool:
         """Whether key codes are computed from the keys, without a table."""
@@ -388,6 +382,18 @@ class FusedScan:
             if self._codes.fit(_ranges(keys, states[types]), len(events), codes):
                 return True
         return False
+
+
+def reading_of(
+    events: Events, arrays: list[NDArray[Any]], states: Numbers, digits: Numbers | None
+) -> ScanInput:
+    """The input of a kernel: times, types and numbers of keys, and the states of types."""
+    return ScanInput(
+        forms_of(arrays),
+        states,
+        NO_DIGITS if digits is None else digits,
+        DISTINCT if events.tie is None else frozen(events.tie),
+    )
 
 
 def _ranges(keys: list[NDArray[Any]], is_known: Mask) -> Numbers:
