@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime, time
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -70,16 +70,31 @@ def pushes(random: Random) -> list[Any]:
 
 
 def outcome(plan: Any, batches: list[Any], *, restarts: bool) -> list[Any] | str:
-    """The results, or the message about the batches."""
+    """The results, or the message about the batches.
+
+    A date is shown as its midnight while the matcher holds timestamps, so both are the same here.
+    """
     matcher, found = plan.open(), []
     try:
         for batch in batches:
             found += matcher.push(batch).to_pylist()
             if restarts:
                 matcher = plan.restore(matcher.snapshot())
-        return found + matcher.finish().to_pylist()
+        return midnights(found + matcher.finish().to_pylist())
     except sase.SchemaError as problem:
         return str(problem)
+
+
+def midnights(value: Any) -> Any:
+    """The value, with midnights for dates anywhere in it."""
+    match value:
+        case list():
+            return [midnights(each) for each in value]
+        case dict():
+            return {name: midnights(each) for name, each in value.items()}
+        case date() if not isinstance(value, datetime):
+            return datetime.combine(value, time())
+    return value
 
 
 def fault(number: int) -> str | None:
