@@ -59,7 +59,8 @@ class JsonLinesFormat(TextFormat):
             with decompressed(path) as file:
                 head = _first_lines(file)
             _refuse_null_lines(BytesIO(head))
-            schema = arrow_json.open_json(BytesIO(head)).schema
+            # Not a file of Python: a thread of Arrow that reads ahead would abort the ending process.
+            schema = arrow_json.open_json(pa.BufferReader(head)).schema
             schema.names  # noqa: B018 - are decoded now
         except UnicodeDecodeError as problem:
             if not judges:
