@@ -103,11 +103,7 @@ class CompiledQuery:
             self.bound.definitions,
             self.recipe.name,
             made.steps,
-            Options(
-                fused=self.recipe.fused,
-                null=self.source.names.nulls,
-                text=self.source.names.texts,
-            ),
+            Options(fused=self.recipe.fused, reading=self.source.names.reading),
             on_bad_row=self.on_bad_row,
             lateness=self.lateness,
             warnings=self.bound.warnings,

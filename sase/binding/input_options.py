@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, TypeAlias, TypedDict, TypeVar, cast
@@ -30,16 +30,60 @@ class InputKeywords(TypedDict, total=False):
     on_bad_row: str
     null: Any
     text: Any
+    delimiter: str | None
+    quote: str | None
+    decimal: str | None
+    encoding: str | None
+    time_format: str | None
+    input_format: str | None
     longest: Any
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files of text are read; None is found from the first lines of the files.
+
+    `null` are further texts in CSV that mean a missing value; `text` are CSV columns that stay text
+    whatever their values are. `time_format` is the form of times, such as `%d/%m/%Y %H:%M`, and
+    `input_format` the name of a format.
+    """
+
+    null: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    delimiter: str | None = None
+    quote: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    time_format: str | None = None
+    input_format: str | None = None
+
+    def __post_init__(self) -> None:
+        for option in ("delimiter", "quote"):
+            value = getattr(self, option)
+            if value is not None and (not isinstance(value, str) or len(value) != 1):
+                raise PlanError(f"{option}={value!r}: give one character")
+        if self.decimal is not None:
+            check_choice("decimal", self.decimal, (".", ","))
+        for option in ("encoding", "time_format", "input_format"):
+            check_name(option, getattr(self, option))
+        if self.encoding is not None:
+            _check_encoding(self.encoding)
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The options that were given, by name."""
+        return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
+
+
+READING_OPTIONS = tuple(field.name for field in fields(Reading))
 
 
 @dataclass(frozen=True)
 class InputOptions:
     """The columns with roles, event types, the unit of integer time, and the bad-row policy.
 
-    `null` are further texts in CSV that mean a missing value; `text` are CSV columns that stay text
-    whatever their values are. With imprecise time `longest` is the greatest length of an interval,
-    in raw units or with a unit.
+    The options of `Reading` are for files of text. With imprecise time `longest` is the greatest
+    length of an interval, in raw units or with a unit.
 
     To add an input option to all commands and functions, add one field here and one keyword above.
     """
@@ -52,6 +96,12 @@ class InputOptions:
     on_bad_row: str = "error"
     null: Any = ()
     text: Any = ()
+    delimiter: str | None = None
+    quote: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    time_format: str | None = None
+    input_format: str | None = None
     longest: Any = None
 
     def __post_init__(self) -> None:
@@ -67,6 +117,7 @@ class InputOptions:
         check_on_bad_row(self.on_bad_row)
         _check_texts("null", self.null, 'a text such as  "N/A" , or a list of texts')
         _check_texts("text", self.text, "the name of a column, or a list of names")
+        _ = self.reading
 
     @property
     def earliest(self) -> str:
@@ -79,14 +130,15 @@ class InputOptions:
         return None if isinstance(self.time, str) else self.time[1]
 
     @property
-    def nulls(self) -> tuple[str, ...]:
-        """The further texts that mean a missing value."""
-        return _texts_in(self.null)
+    def reading(self) -> Reading:
+        """The options of reading files of text."""
+        found = {name: getattr(self, name) for name in READING_OPTIONS}
+        return Reading(**found | {name: _texts_in(found[name]) for name in ("null", "text")})
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """The columns that stay text, even if all values look like numbers."""
-        return _texts_in(self.text)
+    def without_reading(self) -> InputOptions:
+        """The same options for events that are no files."""
+        return replace(self, **{name: getattr(InputOptions, name) for name in READING_OPTIONS})
 
     @property
     def quarantines(self) -> bool:
@@ -96,7 +148,7 @@ class InputOptions:
     @property
     def columns(self) -> dict[str, Any]:
         """The options that `describe` takes."""
-        other = ("on_bad_row", "null", "text", "longest")
+        other = ("on_bad_row", "longest", *READING_OPTIONS)
         return {name: getattr(self, name) for name in INPUT_OPTIONS if name not in other}
 
 
@@ -168,6 +220,14 @@ def _check_unicode(option: str, *given: str) -> None:
 
 def _texts_in(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _check_encoding(name: str) -> None:
+    try:
+        "".encode(name)
+    except LookupError:
+        message = f"encoding={name!r}: Python knows no encoding of text of this name"
+        raise PlanError(message) from None
 
 
 def check_on_bad_row(value: str) -> None:

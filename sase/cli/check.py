@@ -6,7 +6,15 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from sase.cli.event_arguments import add_inputs, add_schema, add_text, schema_in, times_in
+from sase.cli.event_arguments import (
+    add_inputs,
+    add_reading,
+    add_schema,
+    add_text,
+    reading_in,
+    schema_in,
+    times_in,
+)
 from sase.cli.messages import counted, print_diagnostics
 from sase.cli.pandas_import import hide_pandas
 from sase.cli.queries import ArgumentError, Text, add_queries, read_queries
@@ -35,6 +43,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--type", metavar="COLUMN", help="with files: the type column")
     add_text(parser)
+    add_reading(parser)
     parser.add_argument("--time-unit", metavar="UNIT", help="the unit of integer time, such as ms")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
 
@@ -104,7 +113,7 @@ def _schema_of_files(arguments: Namespace) -> Schema:
     from sase.engine.sources.discovered import check_text_columns
 
     earliest, until = times_in(arguments)
-    files = open_files(arguments.events, earliest, text=arguments.text)
+    files = open_files(arguments.events, earliest, reading=reading_in(arguments))
     check_text_columns(files, arguments.text)
     columns = files.schema
     time, type, _ = names_found(columns.names, earliest, arguments.type, until=until)

@@ -23,7 +23,7 @@ from sase.printable import printable_json
 
 if TYPE_CHECKING:
     from sase.binding import Schema
-    from sase.binding.input_options import InputOptions
+    from sase.binding.input_options import InputOptions, Reading
     from sase.engine.sources.discovered import Discovered
 
 # The form of a parameter in a text. It also matches in strings and comments, which does no harm.
@@ -73,6 +73,7 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
         help="a text of CSV that means a missing value, such as N/A; may be given often",
     )
     add_text(parser)
+    add_reading(parser)
     parser.add_argument(
         "--param",
         metavar="NAME=VALUE",
@@ -122,6 +123,19 @@ def add_text(parser: ArgumentParser) -> None:
         help="a column of CSV that is text whatever its values are, such as an identifier of"
         " digits; may be given often",
     )
+
+
+def add_reading(parser: ArgumentParser) -> None:
+    """Add the options of reading files of text, which are found without them."""
+    for option, shown, says in (
+        ("delimiter", "CHARACTER", "the character between two columns of CSV"),
+        ("quote", "CHARACTER", "the character around a value of CSV"),
+        ("decimal", "CHARACTER", "the decimal sign in numbers of CSV: a point or a comma"),
+        ("encoding", "NAME", "the encoding of text, such as cp1252 (default: UTF-8)"),
+        ("time-format", "FORM", "the form of times in text, such as '%%d/%%m/%%Y %%H:%%M'"),
+        ("input-format", "NAME", "the format of the files, if their names do not say it"),
+    ):
+        parser.add_argument(f"--{option}", metavar=shown, help=says)
 
 
 def add_on_bad_row(parser: ArgumentParser, *, quarantines: bool = False) -> None:
@@ -249,17 +263,27 @@ def discovered(arguments: Namespace, *, judges: bool | None = None) -> Discovere
 
     if judges is None:
         judges = on_bad_row(arguments) == "quarantine"
-    schema, reading = schema_in(arguments), reading_options(arguments)
+    schema = schema_in(arguments)
     if schema is not None:
         return Discovered.of(arguments.events, _options_beside(schema, arguments), schema)
     time = times_in(arguments)[0] or "ts"
-    files = open_files(arguments.events, time, judges=judges, **reading)
+    files = open_files(arguments.events, time, judges=judges, reading=reading_in(arguments))
+    notify(files.format.notes)
     return Discovered.of(files, options_for(arguments, files.schema.names))
 
 
 def reading_options(arguments: Namespace) -> dict[str, Any]:
-    """The options of reading CSV, as keywords of the functions that open files."""
-    return {"null": arguments.null, "text": arguments.text}
+    """The options of reading files of text, as keywords of `InputOptions`."""
+    from sase.binding.input_options import READING_OPTIONS
+
+    return {name: getattr(arguments, name) for name in READING_OPTIONS if hasattr(arguments, name)}
+
+
+def reading_in(arguments: Namespace) -> Reading:
+    """The options of reading files of text, as one value."""
+    from sase.binding.input_options import InputOptions
+
+    return InputOptions(**reading_options(arguments)).reading
 
 
 def options_for(arguments: Namespace, columns: Sequence[str]) -> InputOptions:

@@ -14,7 +14,7 @@ from sase.cli.event_arguments import (
     limit_options,
     on_bad_row,
     options_for,
-    reading_options,
+    reading_in,
     times_in,
 )
 from sase.cli.messages import counted, notify, notify_late, notify_warnings
@@ -44,8 +44,8 @@ AWAKE = 0.5
 
 def check_followed(path: str) -> None:
     """Refuse files that cannot be read line by line while they grow."""
-    from sase.engine.sources.discover import COMPRESSIONS
     from sase.engine.sources.formats import format_of_suffix
+    from sase.engine.sources.formats.opening import COMPRESSIONS
 
     suffix = os.path.splitext(path)[1].lower()
     if os.path.isdir(path):
@@ -109,7 +109,7 @@ def _tail_options(arguments: Namespace) -> dict[str, Any]:
     """The options of following lines, as keywords of the reader."""
     judges = on_bad_row(arguments) == "quarantine"
     times = [name for name in times_in(arguments) if name is not None]
-    options = {"judges": judges, "times": times, **reading_options(arguments)}
+    options = {"judges": judges, "times": times, "reading": reading_in(arguments)}
     return options | {"say": lambda line: notify([line])}
 
 

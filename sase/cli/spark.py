@@ -11,7 +11,6 @@ import threading
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -187,7 +186,7 @@ class SparkRequest:
         for name, source in self._script.bound.sources.items():
             assert source.files is not None
             df = frame_of(spark, source.files, *self._script.columns_read(name))
-            found[name] = df, replace(source.names, null=(), text=())
+            found[name] = df, source.names.without_reading
         return found
 
 

@@ -17,6 +17,7 @@ from sase.binding.bound import (
     Operation,
     WindowKind,
 )
+from sase.binding.input_options import Reading
 from sase.binding.lateness import refuse_plain_number
 from sase.binding.types import UNKNOWN, DataType
 from sase.binding.values.aggregates import UserAggregate, names
@@ -65,11 +66,10 @@ class Options:
     does not fit in the cache.
 
     A block and the state that it needs should fit in the cache; smaller or larger blocks are
-    slower. Results depend only on `null`, the texts of CSV that mean a missing value, and on
-    `text`, the columns of CSV that are read as text. If not `fused`, every event passes the
-    operators one by one: see `pipeline/fused`. If not in `lines`, runs that never fork also share
-    their beginnings with others. With `analyze` operators count more. Plans that differ only in it
-    are equal, and checkpoints do not include its counters.
+    slower. Results depend only on `reading`, the options of reading files of text. If not `fused`,
+    every event passes the operators one by one: see `pipeline/fused`. If not in `lines`, runs that
+    never fork also share their beginnings with others. With `analyze` operators count more. Plans
+    that differ only in it are equal, and checkpoints do not include its counters.
     """
 
     block: int = BLOCK
@@ -78,8 +78,7 @@ class Options:
     fused: bool = True
     lines: bool = True
     many_keys: int = 1 << 13
-    null: tuple[str, ...] = ()
-    text: tuple[str, ...] = ()
+    reading: Reading = Reading()
     analyze: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -277,9 +276,8 @@ class EnginePlan:
 
     @cached_property
     def reading(self) -> dict[str, Any]:
-        """The options of `open_files` for CSV."""
-        options = self.options
-        return {"null": options.null, "text": options.text, "known": self.schema.texts}
+        """The options of `open_files`."""
+        return {"reading": self.options.reading, "known": self.schema.texts}
 
     @cached_property
     def lacks_unit(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,6 +10,8 @@ from sase.base.texts import did_you_mean
 from sase.errors import SchemaError
 
 TIME_NAMES = ("ts", "timestamp", "time", "datetime", "date", "event_time", "time:timestamp")
+# A time or a number, which is hardly a name.
+_VALUE = re.compile(r"\d{4}-\d\d-\d\d.*|[+-]?\d+(\.\d+)?")
 TYPE_NAMES = ("type", "event_type", "event", "activity", "action", "concept:name")
 
 
@@ -43,9 +46,14 @@ def names_found(
         found_time = usual_time(columns)
         if found_time is None:
             known = ", ".join(columns)
+            if any(map(_VALUE.fullmatch, columns)):
+                raise SchemaError(
+                    f"the first line should have the names of the columns, and has {known}: put a"
+                    " line before it, as in  (echo time,type,…; cat FILE) | sase run --events -"
+                )
             raise SchemaError(
                 f"no column has a usual name for the time of events, such as {TIME_NAMES[0]} or"
-                f" {TIME_NAMES[1]}: say which of {known} it is"
+                f" {TIME_NAMES[1]}: say which of {known} it is with --time  (time=…)"
             )
         if found_time != TIME_NAMES[0]:
             notes.append(f"the time of events is taken from the column `{found_time}`")

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from sase.engine.columns.arrow.data_types import value_type
 from sase.engine.columns.arrow.input import FilePart
+from sase.engine.columns.decode.time_forms import TimeForm, forms_among, in_iso
 from sase.engine.columns.decode.timestamps import in_microseconds, moments_among, with_moments
 from sase.engine.resources import Check, no_check
 from sase.engine.sources.column_roles import may_be_times
@@ -54,6 +55,8 @@ class Files:
     schema: pa.Schema = None
     dataset: Any = None
     moments: Kinds = field(default_factory=dict)
+    # The forms of moments that are not in ISO 8601.
+    forms: dict[str, TimeForm] = field(default_factory=dict)
     # The columns that type inference has read of each file, for later use.
     kept: tuple[pa.Table, ...] | None = None
     # Called between batches; and the most bytes held in memory.
@@ -112,7 +115,11 @@ class Files:
             return {}
         try:
             sample = self.format.sample(self.paths, self.dataset, texts)
-            return moments_among(sample, may_be_times(self.dataset.schema.names, self.time))
+            times = may_be_times(self.dataset.schema.names, self.time)
+            found = moments_among(sample, times)
+            left = sample.drop_columns([*found])
+            self.forms = forms_among(left, self.format.reading.time_format, times)
+            return found | moments_among(in_iso(left.select([*self.forms]), self.forms), times)
         except DataError as problem:
             if problem.column not in texts:
                 raise
@@ -280,7 +287,8 @@ class Files:
         self, table: pa.Table, path: str, named: Collection[str] | None, first: int = 0
     ) -> pa.Table:
         wanted = {n: kind for n, kind in self.moments.items() if named is None or n in named}
-        return with_moments(table, wanted, path, first)
+        forms = {name: form for name, form in self.forms.items() if name in wanted}
+        return with_moments(in_iso(table, forms), wanted, path, first)
 
 
 def stamp(path: str) -> tuple[int, int]:

@@ -10,13 +10,11 @@ from typing import NamedTuple, TypeGuard
 
 from sase.base.files import is_unicode
 from sase.base.texts import did_you_mean
-from sase.engine.sources.formats import format_of_suffix, titles
+from sase.engine.sources.formats import FORMATS, format_named, format_of_suffix, titles
 from sase.engine.sources.formats.base import FileFormat
-from sase.engine.sources.formats.text import CODECS
+from sase.engine.sources.formats.opening import COMPRESSIONS, beginning, member_suffix
 from sase.errors import DataError
 
-# Only text files may be compressed; other formats compress their content.
-COMPRESSIONS = tuple(CODECS)
 _ADDRESS = re.compile(r"([A-Za-z][\w+.-]+)://")
 _QUERY = re.compile(r"\s*(?:EVENT|PATTERN|FROM|CREATE\s+STREAM)\s", re.IGNORECASE)
 
@@ -37,8 +35,11 @@ def is_path(events: object) -> TypeGuard[str | os.PathLike[str]]:
     return isinstance(events, str | os.PathLike)
 
 
-def find_files(path: str | os.PathLike[str]) -> FoundFiles:
-    """Return the files of a path: the file, those in a folder and below, or a pattern's matches."""
+def find_files(path: str | os.PathLike[str], input_format: str | None = None) -> FoundFiles:
+    """Return the files of a path: the file, those in a folder and below, or a pattern's matches.
+
+    Files of a folder without a format in their names are left out if others say one.
+    """
     name = os.fspath(path)
     base: str | None
     if os.path.isdir(name):
@@ -53,7 +54,11 @@ def find_files(path: str | os.PathLike[str]) -> FoundFiles:
     for each in found:
         if not is_unicode(each):
             raise DataError(f"{each}: Arrow opens no file with a name that is not UTF-8: rename it")
-    formats = {format_of(each): each for each in reversed(found)}
+    named = format_named(input_format)
+    known = [each for each in found if named_format(each) is not None]
+    if known and named is None and os.path.isdir(name):
+        found = known
+    formats = {named or format_of(each): each for each in reversed(found)}
     if len(formats) > 1:
         examples = " and ".join(sorted(formats.values()))
         raise DataError(f"{name}: all files must have one format, and there are {examples}")
@@ -66,16 +71,28 @@ def named_format(path: str | os.PathLike[str]) -> FileFormat | None:
     compressed = suffix in COMPRESSIONS
     if compressed:
         suffix = os.path.splitext(stem)[1]
+        if suffix == "" and stem + ".zip" == os.fspath(path).lower():
+            suffix = member_suffix(os.fspath(path))
     format = format_of_suffix(suffix)
     return None if format is None or (compressed and not format.is_text) else format
 
 
 def format_of(path: str | os.PathLike[str]) -> FileFormat:
-    """Return the format of a file name; an error if it is not supported."""
-    format = named_format(path)
+    """Return the format of a file by its name, or by its first bytes."""
+    format = named_format(path) or _format_within(os.fspath(path))
     if format is None:
         raise DataError(f"{os.fspath(path)}: events are read from files of {titles()}")
     return format
+
+
+def _format_within(path: str) -> FileFormat | None:
+    """Return the format that the first bytes of a file show, or None."""
+    try:
+        first = beginning(path)
+    except OSError:  # it will be said when the file is read
+        return None
+    # Lines of other formats may have columns, too.
+    return next((each for each in reversed(FORMATS) if each.is_begun(first)), None)
 
 
 def _below(folder: str) -> list[str]:

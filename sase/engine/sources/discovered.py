@@ -19,7 +19,7 @@ from sase.engine.resources import Check
 from sase.engine.sources.column_roles import names_found
 from sase.engine.sources.dataset import Files
 from sase.engine.sources.discover import is_path
-from sase.engine.sources.formats.base import is_string
+from sase.engine.sources.formats.base import given_value, is_string
 from sase.engine.sources.open import (
     first_value,
     fit_types,
@@ -115,22 +115,22 @@ def open_events(given: object, names: InputOptions, known: Collection[str] = ())
 
     `known` are the columns that a schema declares as text.
     """
-    reading: dict[str, Any] = {"null": names.nulls, "text": names.texts, "known": known}
+    reading: dict[str, Any] = {"reading": names.reading, "known": known}
     if isinstance(given, Files):
         return given
     if is_path(given):
         return open_files(given, names.earliest, judges=names.quarantines, **reading)
     tables = given.values() if isinstance(given, Mapping) else (given,)
-    for option, value in (("null", names.nulls), ("text", names.texts)):
-        if value and not any(is_path(each) or isinstance(each, pa.Schema) for each in tables):
+    if not any(is_path(each) or isinstance(each, pa.Schema) for each in tables):
+        for option, value in names.reading.given.items():
             raise PlanError(
-                f"{option}={list(value)!r} is for files of CSV, and these events are none"
+                f"{option}={given_value(value)!r} is for files of text, and these events are none"
             )
     return open_tables(given, keeps_rows=names.quarantines, **reading).drained()
 
 
 def _described(events: Files | Inputs, names: InputOptions) -> Schema:
-    check_text_columns(events, names.texts)
+    check_text_columns(events, names.reading.text)
     columns, mends = names.columns, names.quarantines
     if not isinstance(events, Files):
         schema = describe(events, mends=mends, **columns)
@@ -188,9 +188,9 @@ def _check_agrees(schema: Schema, names: InputOptions) -> None:
                 f"{option}={value!r} differs from the Schema, which has {option}={said!r}: say"
                 " it there, and leave it out here"
             )
-    if names.texts:
+    if texts := names.reading.text:
         raise PlanError(
-            f"text={list(names.texts)!r} says which columns of CSV are text, and a Schema says that"
+            f"text={list(texts)!r} says which columns of CSV are text, and a Schema says that"
             " by their types: leave text= out"
         )
     if names.types is not None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from sase.binding import Schema
+from sase.binding.input_options import Reading
 from sase.binding.types import Kind
 from sase.engine.columns.arrow.data_types import value_type
 from sase.engine.columns.arrow.gate import prove_schema
@@ -19,13 +19,13 @@ from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.dataset import MOST_HELD, Files, stamp
 from sase.engine.sources.discover import FoundFiles, find_files, is_path
 from sase.engine.sources.formats.base import DAMAGE, Kinds, folder_columns, is_string
-from sase.engine.sources.formats.text import decompressed
 from sase.engine.sources.unify import unified
 from sase.errors import DataError, SchemaError
 
 NUMBERS = (Kind.INTEGER, Kind.FLOAT)
 # Up to this number of distinct values among numbers probably mean missing ones.
 FEW = 5
+USUAL = Reading()
 
 
 def open_files(
@@ -33,26 +33,22 @@ def open_files(
     time: str | None = None,
     *,
     judges: bool = False,
-    null: Sequence[str] = (),
-    text: Sequence[str] = (),
+    reading: Reading = USUAL,
     known: Collection[str] = (),
 ) -> Files:
     """Open the files of a path, with the columns of all.
 
-    `time` may name the time column. With `judges` lines that are no rows are tolerated. In CSV,
-    `null` are texts that mean a missing value; the columns `text` (as the caller asks) and `known`
-    (by the schema) stay text.
+    `time` may name the time column. With `judges` lines that are no rows are tolerated. Columns of
+    CSV that are `known` as text by the schema stay text.
     """
-    found = find_files(path)
-    format = found.format.with_null(null).with_text(text).with_texts(known)
-    found = found._replace(format=format)
+    found = find_files(path, reading.input_format)
+    format = found.format.with_reading(reading, known)
     stamps = tuple(map(stamp, found.paths))
     empty = [each for each, (size, _) in zip(found.paths, stamps, strict=True) if size == 0]
     if empty:
         raise DataError(f"{empty[0]} is empty: it has no columns")
-    if found.format.is_text:
-        for each in found.paths:
-            _refuse_utf_16(each, found)
+    with format.watched(found.paths[0]):
+        found = found._replace(format=format.found_in(found.paths[0]))
     with found.format.watched(os.fspath(path)):
         given = folder_columns(found.paths, found.base)
         if given and not given.keys().isdisjoint(found.format.own_columns(found.paths[0])):
@@ -67,8 +63,8 @@ def open_files(
 def open_tables(events: object, *, keeps_rows: bool = False, **reading: Any) -> Inputs:
     """Open events of any kind; files are read as a whole; see `columns.opened`.
 
-    A run on files alone reads only the needed columns instead. `reading` are the CSV options of
-    `open_files`: null, text, known.
+    A run on files alone reads only the needed columns instead. `reading` are the options of
+    `open_files`.
     """
     if is_path(events):
         events = _whole(events, reading)
@@ -83,19 +79,6 @@ def _whole(path: str | os.PathLike[str], reading: Mapping[str, Any]) -> Input:
     table, parts = files.table(n for n in files.schema.names if n not in files.conflicts)
     odd = {name: DataError(str(problem)) for name, problem in files.conflicts.items()}
     return Input(table, None, odd, files=parts)
-
-
-def _refuse_utf_16(path: str, found: FoundFiles) -> None:
-    """Refuse UTF-16, before lines are searched in it."""
-    try:
-        with decompressed(path) as file:
-            first = file.read(4)
-    except OSError as problem:
-        raise found.format.explain_fault(path, None, problem) from problem
-    if first.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in first:
-        raise DataError(
-            f"{path} is text in UTF-16: convert it, for example with  iconv -f UTF-16 -t UTF-8"
-        )
 
 
 def _schema(found: FoundFiles, *, judges: bool) -> tuple[pa.Schema, dict[str, SchemaError]]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from sase.engine.columns.arrow.python_rows import Unreadable, fits
 from sase.engine.columns.decode.quarantine import as_text
 from sase.engine.columns.decode.strings import is_unicode
+from sase.engine.columns.decode.time_forms import TimeForm
 from sase.engine.columns.decode.timestamps import why_none
 from sase.engine.resources import Check
 from sase.engine.sources.dataset import Files
@@ -32,14 +33,15 @@ def salvaged(files: Files, time: str, named: Collection[str]) -> list[Row]:
     """
     assert isinstance(files.format, TextFormat)
     kinds = {field.name: files.moments.get(field.name, field.type) for field in files.schema}
+    read_as = kinds | dict.fromkeys(files.forms, pa.string())
     rows = list[Row]()
     for path, given in zip(files.paths, files.values_given(), strict=True):
         with files.format.watched(path):
-            found = _checked(files.format.rows(path, kinds), files.between)
+            found = _checked(files.format.rows(path, read_as), files.between)
             rows += [_values(row, kinds, time) | given for row in found]
     for name, kind in kinds.items():
         if pa.types.is_timestamp(kind):
-            _parse_moments(_checked(rows, files.between), name, kind)
+            _parse_moments(_checked(rows, files.between), name, kind, files.forms.get(name))
     for name in kinds.keys() - set(named):
         if not fits([row.get(name) for row in rows]):
             for row in _checked(rows, files.between):
@@ -70,7 +72,9 @@ def _values(row: DecodedRow, kinds: dict[str, pa.DataType], time: str) -> Row:
     return row.values
 
 
-def _parse_moments(rows: Iterable[Row], name: str, kind: pa.DataType) -> None:
+def _parse_moments(
+    rows: Iterable[Row], name: str, kind: pa.DataType, form: TimeForm | None
+) -> None:
     """Parse the text moments of a column, each distinct text once."""
     read = text_reader(kind)
     known: dict[str, Any] = {}
@@ -78,6 +82,7 @@ def _parse_moments(rows: Iterable[Row], name: str, kind: pa.DataType) -> None:
         text = row.get(name)
         if isinstance(text, str):
             if text not in known:
-                why = why_none(text, kind)
-                known[text] = read(text) if why is None else Unreadable(text, why)
+                iso = text if form is None else form.in_iso(pa.array([text]))[0].as_py()
+                why = why_none(iso, kind)
+                known[text] = read(iso) if why is None else Unreadable(text, why)
             row[name] = known[text]

@@ -18,18 +18,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sase.binding.input_options import Reading
 from sase.binding.types import Kind
 from sase.engine.columns.arrow.input import Input, Inputs, Misfits
 from sase.engine.columns.arrow.python_rows import UNREADABLE
 from sase.engine.columns.decode.coercion import NO_UNICODE, ColumnKind, kind_of
 from sase.engine.columns.decode.strings import is_unicode
+from sase.engine.columns.decode.time_forms import TimeForm, forms_among, in_iso
 from sase.engine.columns.decode.timestamps import in_microseconds, moments_among, with_moments
 from sase.engine.sources.column_roles import may_be_times, usual_time
-from sase.engine.sources.formats import format_of_suffix
+from sase.engine.sources.formats import format_named, format_of_suffix
 from sase.engine.sources.formats.csv import CsvFormat, no_numbers, type_of_numbers
 from sase.engine.sources.formats.json_lines import JsonLinesFormat
 from sase.engine.sources.formats.text import DecodedRow, TextFormat
-from sase.engine.sources.open import few_texts
+from sase.engine.sources.open import USUAL, few_texts
 from sase.errors import DataError
 
 # ---------------------------------------------------------------- followed file
@@ -144,8 +146,7 @@ class TailReader:
         judges: bool = False,
         pause: float = PAUSE,
         times: Sequence[str] = (),
-        null: Sequence[str] = (),
-        text: Sequence[str] = (),
+        reading: Reading = USUAL,
         say: Callable[[str], object] = lambda line: None,
     ) -> None:
         self.name = "standard input" if path == STANDARD_INPUT else path
@@ -156,8 +157,9 @@ class TailReader:
         # Known time columns, besides those with usual names.
         self._times = times
         self._kinds: dict[str, ColumnKind] = {}
+        self._forms: dict[str, TimeForm] = {}
         self._first = self._first_lines()
-        self._format = _format(path, self._first).with_null(null).with_text(text)
+        self._format = _format(path, self._first, reading)
         if self._format.has_header:
             self._take_header()
         self._infer_schema(judges)
@@ -264,6 +266,9 @@ class TailReader:
         texts = [name for name in texts if name not in self._format.texts]
         times = [*self._times, *may_be_times(table.column_names)]
         found = moments_among(table.select(texts), times)
+        left = table.select([name for name in texts if name not in found])
+        self._forms = forms_among(left, self._format.reading.time_format, times)
+        found |= moments_among(in_iso(left.select([*self._forms]), self._forms), times)
         for name in set(texts).intersection(times).difference(found):
             kind = type_of_numbers(table.column(name)) if self._format.has_header else None
             if kind is not None:
@@ -386,7 +391,7 @@ class TailReader:
         arrays: dict[str, pa.Array] = {}
         misfits: dict[str, Misfits] = {}
         for name, values in columns.items():
-            arrays[name], misfits[name] = self._kinds[name].coerce(values)
+            arrays[name], misfits[name] = self._kinds[name].coerce(self._in_iso(name, values))
         odd = {number: row for number, row in enumerate(rows) if row.values is None}
         if odd and self._time is not None:
             for number, row in odd.items():
@@ -405,6 +410,17 @@ class TailReader:
         batch = table.combine_chunks().to_batches()[0]
         return Inputs((Input(batch, misfits=bad, texts=texts),))
 
+    def _in_iso(self, name: str, values: list[Any]) -> list[Any]:
+        """Rewrite the texts of a column with times in another form."""
+        form = self._forms.get(name)
+        if form is None:
+            return values
+        texts = [
+            value if isinstance(value, str) and is_unicode(value) else None for value in values
+        ]
+        iso = form.in_iso(pa.array(texts, pa.string())).to_pylist()
+        return [value if text is None else text for value, text in zip(values, iso, strict=True)]
+
     def _fix_types(self, table: pa.Table) -> None:
         """Remember the types of columns that had none."""
         for field in table.schema:
@@ -419,7 +435,7 @@ class TailReader:
             if table is None:
                 return None
             moments = {name: kind.type for name, kind in self._kinds.items() if kind.is_moments}
-            table = with_moments(table, moments, self.name)
+            table = with_moments(in_iso(table, self._forms), moments, self.name)
             if any(pa.types.is_binary(field.type) for field in table.schema):
                 return None  # Arrow's type for text that is not UTF-8
             if all(self._kinds[field.name].takes(field.type) for field in table.schema):
@@ -427,14 +443,23 @@ class TailReader:
         return None
 
 
-def _format(path: str, first: bytes) -> TextFormat:
-    """Return the format of lines: by suffix, JSON if they begin with a brace, or CSV."""
-    named = format_of_suffix(os.path.splitext(path)[1].lower())
-    if isinstance(named, TextFormat) and not isinstance(named, CsvFormat | JsonLinesFormat):
-        return named
-    if first.startswith(b"{"):
-        return JsonLinesFormat()
-    return named if isinstance(named, CsvFormat) else CsvFormat()
+def _format(path: str, first: bytes, reading: Reading) -> TextFormat:
+    """Return the format of lines: by its name or suffix, by a brace, or CSV."""
+    if reading.encoding is not None:
+        raise DataError(
+            f"encoding={reading.encoding!r}: lines that are followed are UTF-8: convert them, as in"
+            f"  tail -f … | iconv -f {reading.encoding} | sase run --events - --follow …"
+        )
+    suffix = os.path.splitext(path)[1].lower()
+    named = format_named(reading.input_format) or format_of_suffix(suffix)
+    is_free = not isinstance(named, TextFormat) or isinstance(named, CsvFormat | JsonLinesFormat)
+    if is_free and first.startswith(b"{"):
+        named = JsonLinesFormat()
+    found = (named if isinstance(named, TextFormat) else CsvFormat()).with_reading(reading)
+    if isinstance(found, CsvFormat):
+        return found.found_among(_text(first).splitlines(keepends=True))
+    assert isinstance(found, TextFormat)
+    return found
 
 
 def _text(data: bytes) -> str:

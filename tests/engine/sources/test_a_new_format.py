@@ -131,5 +131,5 @@ def test_the_command_line_knows_its_files(
 
 def test_messages_name_it(tmp_path: Path) -> None:
     (tmp_path / "e.txt").touch()
-    with pytest.raises(sase.DataError, match=r"JSON lines \(.*\), logfmt \(.logfmt\) or Arrow"):
+    with pytest.raises(sase.DataError, match=r"JSON lines \(.*\), logfmt \(.logfmt\), Arrow"):
         sase.match(QUERY, tmp_path / "e.txt")

@@ -531,16 +531,6 @@ def test_a_file_that_vanishes_or_changes(tmp_path: Path) -> None:
         files.table(["ts"])
 
 
-@pytest.mark.parametrize("name", ["e.csv", "e.jsonl", "e.csv.gz"])
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
-def test_text_in_utf_16(name: str, encoding: str, tmp_path: Path) -> None:
-    with pa.output_stream(tmp_path / name) as file:  # which compresses as the name says
-        file.write("ts,type,id\n1,A,1\n2,B,1\n".encode(encoding))
-    for on_bad_row in ("error", "quarantine"):
-        with pytest.raises(sase.DataError, match="is text in UTF-16: convert it"):
-            sase.match("EVENT A a", tmp_path / name, on_bad_row=on_bad_row)
-
-
 @pytest.mark.parametrize("name", ["e.csv.gz", "e.jsonl.gz"])
 def test_text_that_is_not_compressed_as_its_name_says(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("ts,type,id\n1,A,1\n", encoding="utf-8")

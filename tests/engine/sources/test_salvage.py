@@ -124,7 +124,7 @@ def test_a_broken_line_changes_no_column(tmp_path: Path) -> None:
     [
         ("e.csv", b"2,A,7,8", "expected 3 columns, got 4"),
         ("e.csv", b'2,"A,7', "expected 3 columns, got 2: a quote is opened and never closed"),
-        ("e.csv", b"2,A,\xe9", "this is not UTF-8: convert the file"),
+        ("e.csv", b"2,A,\xe9", "this is not UTF-8: say the encoding"),
         ("e.jsonl", b'{"ts": 2,', "this is no JSON: "),
         ("e.jsonl", b"[2]", "every line is an object, and this is [2]"),
         ("e.jsonl", b'{"ts": 2, "type": "A", "id": "\xe9"}', "this is not UTF-8"),

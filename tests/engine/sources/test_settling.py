@@ -247,7 +247,7 @@ def test_null_is_for_csv(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "e", [{"ts": 1, "type": "A"}], [])
     with pytest.raises(sase.SchemaError, match="only CSV has text in place of a missing value"):
         sase.match("EVENT A a", path, null="N/A")
-    with pytest.raises(sase.PlanError, match="for files of CSV, and these events are none"):
+    with pytest.raises(sase.PlanError, match="for files of text, and these events are none"):
         sase.match("EVENT A a", [{"ts": 1, "type": "A"}], null="N/A")
     for wrong in (5, None, [5]):
         with pytest.raises(sase.PlanError, match="give a text such as"):
@@ -322,7 +322,7 @@ def test_text_is_for_columns_of_csv(tmp_path: Path, tags: Path) -> None:
     lines = jsonl(tmp_path / "e", [{"ts": 1, "type": "A", "id": 1}], [])
     with pytest.raises(sase.SchemaError, match="only columns of CSV are read as text on demand"):
         sase.match("EVENT A a", lines, text="id")
-    with pytest.raises(sase.PlanError, match="for files of CSV, and these events are none"):
+    with pytest.raises(sase.PlanError, match="for files of text, and these events are none"):
         sase.match("EVENT A a", [{"ts": 1, "type": "A", "id": 1}], text="id")
     with pytest.raises(sase.SchemaError, match="there is no column `idd`; did you mean `id`"):
         sase.match(SAME, tags, text="idd")

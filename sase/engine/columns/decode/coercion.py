@@ -60,7 +60,7 @@ _BOUNDS = {
     Kind.INTEGER: (int(INT64.min), int(INT64.max), BEYOND),
     Kind.FLOAT: (-MOST_EXACT, MOST_EXACT, NO_FLOAT),
 }
-NO_UNICODE = "this is not UTF-8: convert it, for example with  iconv -t UTF-8"
+NO_UNICODE = "this is not UTF-8: convert it, for example with  iconv -f CP1252 -t UTF-8"
 _NO_SCALAR = "no condition can read it: give numbers, strings or truth values"
 
 

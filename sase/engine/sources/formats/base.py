@@ -7,16 +7,18 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from itertools import islice
 from os import path as os_path
 from os import sep
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sase.base.texts import number_of
+from sase.binding.input_options import Reading
 from sase.engine.columns.arrow.gate import Gate
 from sase.engine.columns.decode.numbers import MOST_EXACT
 from sase.engine.resources import Check, no_check
@@ -34,6 +36,21 @@ ANEW = "it is damaged: write it anew"
 NO_THREAD = "Failed to launch worker thread"
 # Rows of a batch; rows sampled to type text.
 BATCH, SAMPLE = 1 << 18, 1000
+
+
+# Which formats have an option of reading, for messages.
+_OF_CSV, _OF_TEXT = "only CSV has this option", "only files of text have an encoding"
+OF_FORMATS = {
+    "null": "only CSV has text in place of a missing value",
+    "text": "only columns of CSV are read as text on demand",
+    "encoding": _OF_TEXT,
+    **dict.fromkeys(("delimiter", "quote", "decimal"), _OF_CSV),
+}
+
+
+def given_value(value: object) -> object:
+    """An option as the caller gives it."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True)
@@ -75,6 +92,9 @@ class FileFormat(ABC):
     is_text: ClassVar[bool] = False
     # Whether strings can be read as dictionaries.
     has_dictionaries: ClassVar[bool] = False
+    # The options of reading that the format has, and those that were given.
+    options: ClassVar[Collection[str]] = ("time_format", "input_format")
+    reading: Reading = Reading()
     # Columns that stay text for any values, and those that the caller chose as text.
     texts: Collection[str] = ()
     asked: Collection[str] = ()
@@ -135,27 +155,30 @@ class FileFormat(ABC):
             scan.between(0)
             yield pa.Table.from_batches([batch])
 
-    def with_null(self, null: Sequence[str]) -> FileFormat:
-        """Return the format with further texts that mean a missing value."""
-        if null:
-            raise SchemaError(
-                f"null={list(null)!r}: only CSV has text in place of a missing value, and these"
-                f" files are of {self.name}: leave it out"
-            )
+    def with_reading(self, reading: Reading, known: Collection[str] = ()) -> Self:
+        """Return the format with options of reading; `known` columns of text stay text."""
+        for option, value in reading.given.items():
+            if option not in self.options:
+                raise SchemaError(
+                    f"{option}={given_value(value)!r}: {OF_FORMATS[option]}, and these files are of"
+                    f" {self.name}: leave it out"
+                )
+        found = copy(self)
+        found.reading = reading
+        return found
+
+    def is_begun(self, first: str) -> bool:
+        """Whether a file that begins with this text is of the format, if its name says none."""
+        return False
+
+    def found_in(self, path: str) -> Self:
+        """Return the format with the options that the first lines of a file show."""
         return self
 
-    def with_text(self, names: Collection[str]) -> FileFormat:
-        """Return the format with columns that the caller wants as text."""
-        if names:
-            raise SchemaError(
-                f"text={list(names)!r}: only columns of CSV are read as text on demand, and"
-                f" files of {self.name} say themselves which values are text: leave it out"
-            )
-        return self
-
-    def with_texts(self, names: Collection[str]) -> FileFormat:
-        """Return the format with columns known as text, if it does not store types."""
-        return self
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The options that were found from the lines of files, for the user."""
+        return ()
 
     def odd_texts(self, paths: Sequence[str], name: str) -> list[str]:
         """Return the distinct values of a text column that are no numbers."""

@@ -13,11 +13,12 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sase.binding.input_options import READING_OPTIONS, Reading
 from sase.engine.columns.arrow.gate import prove_distinct
 from sase.engine.columns.arrow.python_rows import BEYOND
 from sase.engine.columns.decode.numbers import MOST_EXACT
@@ -32,15 +33,14 @@ from sase.engine.sources.formats.base import (
     great_floats,
     scanned,
 )
+from sase.engine.sources.formats.dialect import dialect_of, may_be_table
 from sase.engine.sources.formats.text import (
     GREAT_AMONG_FLOATS,
     INTEGER,
     NO_UNICODE,
     DecodedRow,
     TextFormat,
-    decompressed,
     fits_kind,
-    is_arrows,
     text_reader,
 )
 from sase.engine.sources.unify import unified
@@ -82,43 +82,80 @@ class CsvFormat(TextFormat):
     has_dictionaries = True
     has_header = True
     newline = ""
-    delimiter: ClassVar[str] = ","
+    # The delimiter of files in which no other one is found.
+    usual: ClassVar[str] = ","
+    options: ClassVar[Collection[str]] = READING_OPTIONS
 
-    def __init__(
-        self,
-        null: Sequence[str] = (),
-        texts: Collection[str] = (),
-        asked: Collection[str] = (),
-    ) -> None:
-        self._null, self._missing = null, [*MISSING, *null]
-        self.texts, self.asked = texts, asked
+    def __init__(self) -> None:
+        self.missing = MISSING
+        # Whether the first lines have bytes that are not UTF-8.
+        self.has_odd_bytes = False
 
-    def with_null(self, null: Sequence[str]) -> CsvFormat:
-        """Return the format with further texts that mean a missing value, quoted or not."""
-        return type(self)(null, self.texts, self.asked) if null else self
+    def with_reading(self, reading: Reading, known: Collection[str] = ()) -> Self:
+        """Return the format with options; null texts are missing values, quoted or not."""
+        found = super().with_reading(reading, known)
+        found.missing = [*MISSING, *reading.null]
+        found.texts, found.asked = {*known, *reading.text}, {*reading.text}
+        return found
 
-    def with_text(self, names: Collection[str]) -> CsvFormat:
-        """Return the format with columns that the caller wants as text."""
-        return type(self)(self._null, {*self.texts, *names}, {*names}) if names else self
+    def is_begun(self, first: str) -> bool:
+        """Whether the first lines have as many columns each, two at least."""
+        return "\0" not in first and may_be_table(first.splitlines(keepends=True))
 
-    def with_texts(self, names: Collection[str]) -> CsvFormat:
-        """Return the format with columns known as text, for any values."""
-        return type(self)(self._null, {*self.texts, *names}, self.asked) if names else self
+    def found_in(self, path: str) -> Self:
+        """Return the format with the encoding and the dialect of a file."""
+        found = super().found_in(path)
+        with found.text(path) as lines:
+            first = lines.read(_SAMPLED)
+        found = found.found_among(first.splitlines(keepends=True))
+        found.has_odd_bytes = not is_unicode(first)
+        return found
 
-    def options(self, kinds: KnownKinds, columns: Sequence[str] = ()) -> dict[str, Any]:
+    def found_among(self, lines: Sequence[str]) -> Self:
+        """Return the format with the dialect that the first lines have."""
+        given = self.reading
+        own = dialect_of(lines, self.usual, given.delimiter, given.quote, given.decimal)
+        return self._with(**own._asdict())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The delimiter, quote and decimal sign, if they are not the usual ones."""
+        own, found = self.reading, list[str]()
+        if self.delimiter != self.usual:
+            found.append(f"columns are divided by {own.delimiter!r}")
+        if own.quote == "'":
+            found.append("values are quoted by an apostrophe")
+        if own.decimal == ",":
+            found.append("numbers have a decimal comma")
+        if self.has_odd_bytes:
+            found.append("some text is not UTF-8: say its encoding, such as  --encoding cp1252")
+        return (f"in the events {', '.join(found)}",) if found else ()
+
+    @property
+    def delimiter(self) -> str:
+        """The character between two columns."""
+        return self.reading.delimiter or self.usual
+
+    @property
+    def quote(self) -> str:
+        """The character around a value."""
+        return self.reading.quote or '"'
+
+    def arrow_options(self, kinds: KnownKinds, columns: Sequence[str] = ()) -> dict[str, Any]:
         """Return Arrow's options with the types of some columns; reads `columns`, or all."""
         from pyarrow import csv as arrow_csv
 
         return {
             "parse_options": arrow_csv.ParseOptions(
-                delimiter=self.delimiter, newlines_in_values=True
+                delimiter=self.delimiter, quote_char=self.quote, newlines_in_values=True
             ),
             "convert_options": arrow_csv.ConvertOptions(
+                decimal_point=self.reading.decimal or ".",
                 column_types=dict.fromkeys(self.texts, pa.string()) | dict(kinds),
                 include_columns=list(columns),
-                null_values=self._missing,
+                null_values=self.missing,
                 strings_can_be_null=True,
-                quoted_strings_can_be_null=len(self._missing) > len(MISSING),
+                quoted_strings_can_be_null=len(self.missing) > len(MISSING),
             ),
         }
 
@@ -126,23 +163,24 @@ class CsvFormat(TextFormat):
         """Return Arrow's reader of CSV."""
         from pyarrow import dataset  # slow; not needed for tables
 
-        return dataset.CsvFileFormat(**self.options(dict.fromkeys(strings, DICTIONARY)))
+        return dataset.CsvFileFormat(**self.arrow_options(dict.fromkeys(strings, DICTIONARY)))
 
     def decode_rows(self, lines: Iterable[str], kinds: KnownKinds) -> Iterator[DecodedRow]:
         """Decode the lines after the header; too few or too many values are no row."""
         records = self._records(lines)
         _, _, names = next(records, (0, "", []))
         texts_only = dict.fromkeys(self.texts, pa.string())
-        readers = [text_reader(texts_only.get(name, kinds.get(name))) for name in names]
+        decimal = self.reading.decimal
+        readers = [text_reader(texts_only.get(n, kinds.get(n)), decimal) for n in names]
         for number, raw, texts in records:
             text = raw.rstrip("\r\n")
             if len(texts) == len(names):
                 each = zip(names, readers, texts, strict=True)
-                values = {n: None if t in self._missing else read(t) for n, read, t in each}
+                values = {n: None if t in self.missing else read(t) for n, read, t in each}
                 yield DecodedRow(number, text, values)
             elif texts:
                 why = f"expected {len(names)} columns, got {len(texts)}"
-                if raw.count('"') % 2:
+                if raw.count(self.quote) % 2:
                     why += ": a quote is opened and never closed"
                 stream = f"this line has {len(texts)} values, and there are {len(names)} columns"
                 yield DecodedRow(number, text, None, why, stream)
@@ -157,7 +195,7 @@ class CsvFormat(TextFormat):
                 yield line
 
         csv.field_size_limit(2**31 - 1)  # a quote may never be closed
-        reader = csv.reader(watched(), delimiter=self.delimiter)
+        reader = csv.reader(watched(), delimiter=self.delimiter, quotechar=self.quote)
         for values in reader:
             yield reader.line_num, "".join(taken), values
             taken.clear()
@@ -168,7 +206,7 @@ class CsvFormat(TextFormat):
         """Parse lines in memory, header first."""
         from pyarrow import csv as arrow_csv
 
-        options = self.options(kinds)
+        options = self.arrow_options(kinds)
         if skips_odd:
             options["parse_options"].invalid_row_handler = lambda row: "skip"
         # Use Arrow's memory, not Python objects: after an error Arrow's threads may still hold the
@@ -193,16 +231,16 @@ class CsvFormat(TextFormat):
 
     def own_columns(self, path: str) -> list[str]:
         """Return the names in the first line of a file."""
-        with self._text(path) as lines:
+        with self.text(path) as lines:
             return next((values for _, _, values in self._records(lines)), [])
 
     def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
         """Read columns by Arrow's dataset, or by its CSV reader for other compressions."""
-        return (FileFormat if is_arrows(scan.path) else TextFormat).read(self, scan, size)
+        return (FileFormat if self.is_arrows(scan.path) else TextFormat).read(self, scan, size)
 
     def read_all(self, scan: Scan) -> pa.Table:
         """Read columns into memory."""
-        return scanned(scan) if is_arrows(scan.path) else super().read_all(scan)
+        return scanned(scan) if self.is_arrows(scan.path) else super().read_all(scan)
 
     def _read_own(self, scan: Scan, own: pa.Schema, size: int) -> Iterator[pa.Table]:
         from pyarrow import csv as arrow_csv
@@ -210,9 +248,9 @@ class CsvFormat(TextFormat):
         # If only folder columns are wanted, one column is read to count rows.
         names = own.names or self.own_columns(scan.path)[:1]
         kinds = dict.fromkeys(names, pa.string()) | {field.name: field.type for field in own}
-        options = self.options(kinds, names)
+        options = self.arrow_options(kinds, names)
         options["convert_options"].include_missing_columns = True
-        with decompressed(scan.path) as file:
+        with self.opened(scan.path) as file:
             yield from arrow_csv.open_csv(file, **options)
 
     def infer_schema(self, path: str, *, judges: bool = False) -> pa.Schema:
@@ -231,12 +269,12 @@ class CsvFormat(TextFormat):
         if not all(map(is_unicode, names)):
             raise DataError(f"{path}, line 1: the header {NO_UNICODE}")
         prove_distinct(names, f"{path}, line 1: ")
-        if is_arrows(path):
+        if self.is_arrows(path):
             return FileFormat.infer_schema(self, path)
         from pyarrow import csv as arrow_csv
 
-        with decompressed(path) as file:
-            return arrow_csv.open_csv(file, **self.options({})).schema
+        with self.opened(path) as file:
+            return arrow_csv.open_csv(file, **self.arrow_options({})).schema
 
     def common_kind(self, kinds: Sequence[pa.DataType]) -> pa.DataType | None:
         """Return text, which fits every value."""
@@ -302,8 +340,8 @@ class CsvFormat(TextFormat):
         from pyarrow import csv as arrow_csv
 
         try:
-            with decompressed(path) as file:
-                for _ in arrow_csv.open_csv(file, **self.options({name: kind}, [name])):
+            with self.opened(path) as file:
+                for _ in arrow_csv.open_csv(file, **self.arrow_options({name: kind}, [name])):
                     pass
         except pa.ArrowException:
             return False
@@ -315,8 +353,8 @@ class CsvFormat(TextFormat):
 
         kinds = {name: pa.string()}
         try:
-            with decompressed(path) as file:
-                return arrow_csv.read_csv(file, **self.options(kinds, [name])).column(0)
+            with self.opened(path) as file:
+                return arrow_csv.read_csv(file, **self.arrow_options(kinds, [name])).column(0)
         except pa.ArrowException:
             return self._good_lines(path, kinds).column(name)
 
@@ -325,7 +363,7 @@ class CsvFormat(TextFormat):
     ) -> pa.Table:
         """Parse the lines that are rows, of a file or its first `most` characters."""
         good, count, size = list[str](), 0, 0
-        with self._text(path) as lines:
+        with self.text(path) as lines:
             for _, raw, values in self._records(lines):
                 size += len(raw)
                 if good and most is not None and size > most:
@@ -340,7 +378,7 @@ class CsvFormat(TextFormat):
     def _explained(self, path: str, kinds: KnownKinds, message: str) -> DataError:
         """Read again in one thread, in which Arrow counts the rows, and word its message."""
         if any(words in message for words in _TOO_LONG):
-            with self._text(path) as lines:
+            with self.text(path) as lines:
                 for place, (last, raw, _) in enumerate(self._records(lines)):
                     if _is_long(raw):
                         return _of_long_row(path, place, last, raw)
@@ -373,8 +411,8 @@ class CsvFormat(TextFormat):
         in_one_thread = arrow_csv.ReadOptions(use_threads=False)
         columns = [name for name in header if name in kinds]
         try:
-            with decompressed(path) as file:
-                options = self.options(kinds, columns)
+            with self.opened(path) as file:
+                options = self.arrow_options(kinds, columns)
                 arrow_csv.read_csv(file, read_options=in_one_thread, **options)
         except (OSError, pa.ArrowException) as problem:
             return str(problem)
@@ -387,7 +425,11 @@ class TsvFormat(CsvFormat):
     name = "tsv"
     title = ""
     suffixes = (".tsv",)
-    delimiter = "\t"
+    usual = "\t"
+
+    def is_begun(self, first: str) -> bool:
+        """Return False: CSV has any delimiter."""
+        return False
 
 
 def _of_long_row(path: str, number: int, last: int, raw: str) -> DataError:

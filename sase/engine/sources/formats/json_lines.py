@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from io import BytesIO
 from typing import Any
 
 import pyarrow as pa
@@ -14,13 +14,16 @@ import pyarrow as pa
 from sase.engine.columns.decode.strings import is_unicode
 from sase.engine.resources import Check, no_check
 from sase.engine.sources.formats.base import Scan
-from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, TextFormat, decompressed
+from sase.engine.sources.formats.opening import beginning, opened
+from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, TextFormat
 
 # Bytes searched at once; bytes of an Arrow block.
 PIECE, HEAD = 1 << 22, 1 << 20
 # Lines that begin with `null`, after either of Arrow's line ends, each as a prefix for a fast
 # search; blanks and a byte order mark may come between. And the beginning of such a line.
 _NULL_LINES = tuple(re.compile(end + rb"[ \t\xef\xbb\xbf]*null") for end in (b"\n", b"\r"))
+# Signs between two objects of a list.
+_BETWEEN = re.compile(r"[\s,\[\]\ufeff]*")
 _BEGUN = re.compile(rb"[\r\n][ \t\xef\xbb\xbf]*n?u?l?")
 
 
@@ -30,6 +33,15 @@ class JsonLinesFormat(TextFormat):
     name = "json"
     title = "JSON lines (.jsonl, .ndjson, .json)"
     suffixes = (".json", ".jsonl", ".ndjson")
+
+    def is_begun(self, first: str) -> bool:
+        """Whether the first sign opens an object, or a list of objects."""
+        return first.lstrip().removeprefix("[").lstrip().startswith("{")
+
+    def opened(self, path: str) -> pa.NativeFile:
+        """Open a file as lines; lists and objects of several lines are rewritten."""
+        is_other = not begins_with_lines(beginning(path))
+        return opened(path, self.reading.encoding, lines_of_values if is_other else None)
 
     def decode_rows(
         self, lines: Iterable[str], kinds: Mapping[str, pa.DataType]
@@ -56,10 +68,10 @@ class JsonLinesFormat(TextFormat):
         from pyarrow import json as arrow_json
 
         try:
-            with decompressed(path) as file:
+            with self.opened(path) as file:
                 head = _first_lines(file)
-            _refuse_null_lines(BytesIO(head))
-            # Not a file of Python: a thread of Arrow that reads ahead would abort the ending process.
+            _refuse_null_lines(io.BytesIO(head))
+            # No file of Python: a thread of Arrow that reads ahead could abort the process.
             schema = arrow_json.open_json(pa.BufferReader(head)).schema
             schema.names  # noqa: B018 - are decoded now
         except UnicodeDecodeError as problem:
@@ -79,12 +91,49 @@ class JsonLinesFormat(TextFormat):
         options = arrow_json.ParseOptions(
             explicit_schema=own, unexpected_field_behavior="error" if scan.is_whole else "ignore"
         )
-        with decompressed(scan.path) as file:
+        with self.opened(scan.path) as file:
             _refuse_null_lines(file, scan.between)
-        with decompressed(scan.path) as file:
+        with self.opened(scan.path) as file:
             for batch in arrow_json.open_json(file, parse_options=options):
                 batch.validate(full=True)  # Arrow does not check UTF-8
                 yield batch
+
+
+def begins_with_lines(first: str) -> bool:
+    """Whether a file has a value in each line, and is no list or object of several lines."""
+    text = first.lstrip()
+    if text.startswith("["):
+        return not text[1:].lstrip().startswith("{")
+    if text.partition("\n")[0].strip() == "{":
+        return False
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return True
+    return "\n" not in text[:end]
+
+
+def lines_of_values(text: io.TextIOBase) -> Iterator[str]:
+    """Yield a line for each object of a text: of a list, or one after another."""
+    decode, left = json.JSONDecoder().raw_decode, ""
+    while piece := text.read(max(PIECE, len(left))):
+        left += piece
+        at = 0
+        try:
+            while (begin := _after_signs(left, at)) < len(left):
+                value, at = decode(left, begin)
+                yield json.dumps(value) + "\n"
+        except (ValueError, RecursionError):  # the rest of a value may come
+            pass
+        left = left[at:]
+    if rest := left[_after_signs(left, 0) :]:
+        yield " ".join(rest.split()) + "\n"
+
+
+def _after_signs(text: str, at: int) -> int:
+    """The place behind blanks and the signs between the objects of a list."""
+    signs = _BETWEEN.match(text, at)
+    return at if signs is None else signs.end()
 
 
 def _first_lines(file: Any) -> bytes:

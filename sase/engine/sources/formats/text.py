@@ -12,9 +12,10 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from copy import copy
+from dataclasses import replace
 from itertools import islice
-from os import path as os_path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import pyarrow as pa
 
@@ -31,6 +32,7 @@ from sase.engine.sources.formats.base import (
     Scan,
     with_given,
 )
+from sase.engine.sources.formats.opening import is_arrows, marked_encoding, opened
 from sase.errors import DataError
 
 Row = dict[str, Any]
@@ -40,22 +42,7 @@ GREAT_AMONG_FLOATS = (
     "no float has this value, and other values of the column are floats: give an identifier as"
     " text, a number that may be rounded with a point, such as 1.0e19"
 )
-NO_UNICODE = "is not UTF-8: convert the file, for example with  iconv -t UTF-8"
-
-
-# Compressions of text by suffix.
-CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-
-
-def decompressed(path: str) -> pa.NativeFile:
-    """Open a text file, decompressed by its suffix."""
-    return pa.input_stream(path, compression=CODECS.get(os_path.splitext(path)[1].lower()))
-
-
-def is_arrows(path: str) -> bool:
-    """Whether Arrow's dataset reads a file, decompressing it by its suffix."""
-    suffix = os_path.splitext(path)[1]
-    return suffix in (".gz", ".bz2") or suffix.lower() not in CODECS
+NO_UNICODE = 'is not UTF-8: say the encoding, such as  --encoding cp1252  (encoding="cp1252")'
 
 
 class DecodedRow(NamedTuple):
@@ -79,20 +66,28 @@ class TextFormat(FileFormat):
     """
 
     is_text = True
+    options: ClassVar[Collection[str]] = (*FileFormat.options, "encoding")
     # Whether the first line names the columns; otherwise rows do, and later rows may add some.
     has_header: ClassVar[bool] = False
     # The end of a line, as for `open`.
     newline: ClassVar[str] = "\n"
 
-    def with_null(self, null: Sequence[str]) -> TextFormat:
-        """Return the format with further texts that mean a missing value."""
-        super().with_null(null)
-        return self
+    def opened(self, path: str) -> pa.NativeFile:
+        """Open a file as text in UTF-8."""
+        return opened(path, self.reading.encoding)
 
-    def with_text(self, names: Collection[str]) -> TextFormat:
-        """Return the format with columns that the caller wants as text."""
-        super().with_text(names)
-        return self
+    def found_in(self, path: str) -> Self:
+        """Return the format with the encoding that a mark at the beginning of a file names."""
+        return self if self.reading.encoding else self._with(encoding=marked_encoding(path))
+
+    def _with(self, **options: str | None) -> Self:
+        found = copy(self)
+        found.reading = replace(self.reading, **options)  # type: ignore[arg-type]
+        return found
+
+    def is_arrows(self, path: str) -> bool:
+        """Whether Arrow's dataset reads a file, decompressing it by its suffix."""
+        return self.reading.encoding is None and is_arrows(path)
 
     @abstractmethod
     def decode_rows(self, lines: Iterable[str], kinds: KnownKinds) -> Iterator[DecodedRow]:
@@ -113,12 +108,12 @@ class TextFormat(FileFormat):
 
     def rows(self, path: str, kinds: KnownKinds) -> Iterator[DecodedRow]:
         """Decode the rows of a file."""
-        with self._text(path) as lines:
+        with self.text(path) as lines:
             yield from self.decode_rows(lines, kinds)
 
-    def _text(self, path: str) -> io.TextIOWrapper:
+    def text(self, path: str) -> io.TextIOWrapper:
         """Open a file, which may be compressed."""
-        return io.TextIOWrapper(decompressed(path), "utf-8-sig", "surrogateescape", self.newline)
+        return io.TextIOWrapper(self.opened(path), "utf-8-sig", "surrogateescape", self.newline)
 
     def arrow_format(self, strings: Collection[str] = ()) -> Any:
         """Return a stand-in format, so that a dataset can list files and their folder columns."""
@@ -223,13 +218,21 @@ class TextFormat(FileFormat):
 # ---------------------------------------------------------------- values
 
 
-def text_reader(kind: pa.DataType | None) -> Callable[[str], Any]:
+def text_reader(kind: pa.DataType | None, decimal: str | None = None) -> Callable[[str], Any]:
     """Return a function that parses text as a type, and leaves other text unchanged.
 
     For an unknown type (NULL) numbers are parsed. Times become Arrow scalars in the unit of the
-    type.
+    type. `decimal` is the sign in numbers, if it is no point.
     """
     kind = pa.null() if kind is None else value_type(kind)
+    if decimal == "," and (pa.types.is_floating(kind) or pa.types.is_null(kind)):
+        read = text_reader(kind)
+
+        def with_comma(text: str) -> Any:
+            value = read(text.replace(",", ".")) if "." not in text else text
+            return text if isinstance(value, str) else value
+
+        return with_comma
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return str
     if pa.types.is_boolean(kind):

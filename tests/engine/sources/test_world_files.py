@@ -1,0 +1,320 @@
+"""Files as the world writes them are read without an option, or an error names the option."""
+
+# ruff: noqa: DTZ001, DTZ007 - the times of these files have no zone
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import logging
+import lzma
+import os
+import zipfile
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.engine.columns.decode.time_forms import USUAL, TimeForm
+
+QUERY = "EVENT SEQ(Start a, Stop b) WHERE [user] WITHIN 90 minutes"
+BEGIN = datetime(2024, 2, 13, 9)
+# Hours after the beginning, types, users and amounts; the first and the last two are matches.
+ROWS = [
+    (0, "Start", "Jörg", 1.5),
+    (1, "Stop", "Jörg", 2.25),
+    (2, "Start", "李", 3.5),
+    (3, "Stop", "李", 1000.75),
+]
+FOUND = [("Jörg", 1.5, 2.25), ("李", 3.5, 1000.75)]
+NAMES = ["time", "type", "user", "amount"]
+
+
+def table(
+    time: Callable[[datetime], str] = datetime.isoformat,
+    delimiter: str = ",",
+    quote: str = "",
+    decimal: str = ".",
+    names: bool = True,
+) -> str:
+    """The rows as lines of CSV."""
+    rows = [NAMES] if names else []
+    for hours, type, user, amount in ROWS:
+        moment = time(BEGIN + timedelta(hours=hours))
+        rows.append([moment, type, user, str(amount).replace(".", decimal)])
+    return "".join(delimiter.join(f"{quote}{v}{quote}" for v in row) + "\n" for row in rows)
+
+
+def records() -> list[dict[str, Any]]:
+    return [
+        {"time": (BEGIN + timedelta(hours=h)).isoformat(), "type": t, "user": u, "amount": a}
+        for h, t, u, a in ROWS
+    ]
+
+
+def zipped(data: bytes, path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("events.csv", data)
+
+
+def found(path: Path | str, **options: Any) -> list[tuple[str, float, float]]:
+    given = {"time": "time", **options}
+    matches = sase.match(QUERY, path, **given).to_pylist()
+    return [(m["a"]["user"], m["a"]["amount"], m["b"]["amount"]) for m in matches]
+
+
+WRITTEN = {
+    "plain.csv": table(),
+    "semicolons.csv": table(delimiter=";"),
+    "comma.csv": table(delimiter=";", decimal=","),
+    "tabs.tsv": table(delimiter="\t"),
+    "tabs.txt": table(delimiter="\t"),
+    "tabs": table(delimiter="\t"),
+    "tabs.csv": table(delimiter="\t"),
+    "bars.csv": table(delimiter="|"),
+    "apostrophes.csv": table(quote="'"),
+    "quotes.csv": table(quote='"', delimiter=";", decimal=","),
+    "ends.csv": table().replace("\n", "\r\n"),
+    "lines.jsonl": "".join(json.dumps(row) + "\n" for row in records()),
+    "list.json": json.dumps(records(), ensure_ascii=False),
+    "pretty.json": json.dumps(records(), indent=2),
+    "one after another.json": "\n".join(json.dumps(row, indent=4) for row in records()),
+    "lines.log": "".join(json.dumps(row) + "\n" for row in records()),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_text_is_read_without_an_option(name: str, encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(WRITTEN[name].encode(encoding))
+    assert found(path) == FOUND
+    assert found(path, on_bad_row="quarantine") == FOUND
+    assert found(str(tmp_path / "*")) == FOUND
+
+
+PACKED: dict[str, Callable[[bytes, Path], object]] = {
+    "e.csv.gz": lambda data, path: path.write_bytes(gzip.compress(data)),
+    "e.csv.bz2": lambda data, path: path.write_bytes(bz2.compress(data)),
+    "e.csv.xz": lambda data, path: path.write_bytes(lzma.compress(data)),
+    "e.csv.zip": zipped,
+    "e.zip": zipped,
+    "e.csv.zst": lambda data, path: pa.output_stream(path, compression="zstd").write(data),
+    "e.csv.lz4": lambda data, path: pa.output_stream(path, compression="lz4").write(data),
+}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("name", PACKED)
+def test_compressed_text(name: str, encoding: str, tmp_path: Path) -> None:
+    PACKED[name](table(delimiter=";", decimal=",").encode(encoding), tmp_path / name)
+    assert found(tmp_path / name) == FOUND
+
+
+def test_a_file_that_changes_is_copied_anew(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv.xz"
+    path.write_bytes(lzma.compress(table().encode()))
+    assert found(path) == FOUND
+    path.write_bytes(lzma.compress(table().replace("Jörg", "Zoë").encode()))
+    assert found(path) == [("Zoë", 1.5, 2.25), FOUND[1]]
+
+
+TIMES: dict[str, Callable[[datetime], str]] = {
+    "day first": lambda t: t.strftime("%d/%m/%Y %H:%M"),
+    "month first": lambda t: t.strftime("%m/%d/%Y %I:%M:%S %p"),
+    "points": lambda t: t.strftime("%d.%m.%Y %H:%M:%S"),
+    "slashes": lambda t: t.strftime("%Y/%m/%d %H:%M:%S"),
+    "ctime": datetime.ctime,
+    "apache": lambda t: t.strftime("%d/%b/%Y:%H:%M:%S +0000"),
+    "UTC": lambda t: t.strftime("%Y-%m-%d %H:%M:%S UTC"),
+    "mail": lambda t: format_datetime(t.replace(tzinfo=UTC)).replace(",", ""),
+    "compact": lambda t: t.strftime("%Y%m%dT%H%M%S"),
+    "Oracle": lambda t: t.strftime("%d-%b-%Y %H:%M:%S").upper(),
+    "date": lambda t: t.strftime("%Y-%m-%d %H:%M"),
+}
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_times_in_other_forms(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text(table(TIMES[name]), encoding="utf-8")
+    if name == "mail":
+        assert found(path, time_format="%a %d %b %Y %H:%M:%S %z") == FOUND
+        return
+    assert found(path) == FOUND
+    first = sase.match(QUERY, path, time="time").to_pylist()[0]["a"]["time"]
+    assert first.replace(tzinfo=None) == BEGIN
+
+
+def test_times_of_the_logger_of_python(tmp_path: Path) -> None:
+    handler = logging.Formatter("%(asctime)s;%(levelname)s;%(message)s")
+    lines = ["time;type;user"]
+    for hours, type, user, _ in ROWS:
+        record = logging.LogRecord("x", logging.INFO, "", 0, user, None, None)
+        record.created = (BEGIN.replace(tzinfo=UTC) + timedelta(hours=hours)).timestamp()
+        record.levelname = type
+        lines.append(handler.format(record))
+    path = tmp_path / "e.log"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert len(sase.match(QUERY, path, time="time")) == 2
+
+
+def test_a_day_that_may_be_a_month_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text(table(lambda t: t.strftime("03/02/2024 %H:%M")), encoding="utf-8")
+    with pytest.raises(sase.SchemaError, match=r"--time-format '%d/%m/%Y %H:%M'  or"):
+        found(path)
+    for form, month in (("%d/%m/%Y %H:%M", 2), ("%m/%d/%Y %H:%M", 3)):
+        (first, _) = sase.match(QUERY, path, time="time", time_format=form).to_pylist()
+        assert first["a"]["time"] == datetime(2024, month, 5 - month, 9)
+
+
+def test_a_time_of_no_form_is_a_bad_row(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    odd = "31/02/2024 09:00,Start,x,1\n"
+    path.write_text(table(TIMES["day first"]) + odd, encoding="utf-8")
+    with pytest.raises(sase.DataError, match=r"row 4 .*`time` is '31/02/2024 09:00'"):
+        found(path)
+    assert found(path, on_bad_row="quarantine") == FOUND
+
+
+@pytest.mark.parametrize("form", USUAL)
+def test_each_form_is_that_of_python(form: str) -> None:
+    moments = [datetime(y, m, d, 13, 5, 59, 120_000) for y, m, d in ((1969, 1, 31), (2024, 2, 29))]
+    if "%f" not in form:
+        moments = [moment.replace(microsecond=0) for moment in moments]
+    texts = [each.replace(tzinfo=UTC).strftime(form) for each in moments]
+    known = [datetime.strptime(text, form).replace(tzinfo=None) for text in texts]
+    got = TimeForm(form).moments(pa.array([*texts, None, "x", "", texts[0] + "1x"])).to_pylist()
+    assert [each and each.replace(tzinfo=None) for each in got] == [*known, None, None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("form", "why"),
+    [("%d/%m", "has no %Y or %y"), ("%Y-%m-%d %Q", "%Q is none of"), ("%d %d %m %Y", "twice")],
+)
+def test_a_wrong_form(form: str, why: str) -> None:
+    with pytest.raises(sase.SchemaError, match=why):
+        TimeForm(form)
+
+
+def test_another_encoding_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_bytes(table().replace("李", "É").encode("cp1252"))
+    with pytest.raises(sase.DataError, match="say the encoding, such as  --encoding cp1252"):
+        found(path)
+    assert found(path, encoding="cp1252") == [FOUND[0], ("É", 3.5, 1000.75)]
+    with pytest.raises(sase.DataError, match="is no text in ascii"):
+        found(path, encoding="ascii")
+
+
+def test_a_file_without_names_of_columns(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text(table(names=False), encoding="utf-8")
+    with pytest.raises(sase.SchemaError, match="the first line should have the names"):
+        sase.match(QUERY, path)
+
+
+def test_other_files_of_a_folder_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text(table(), encoding="utf-8")
+    (tmp_path / "README.md").write_text("# Events\n\nof a day\n", encoding="utf-8")
+    assert found(tmp_path) == FOUND
+    (tmp_path / "e.csv").unlink()
+    with pytest.raises(sase.DataError, match=r"README\.md: events are read from files of"):
+        found(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"delimiter": ";;"}, "give one character"),
+        ({"decimal": "'"}, 'decimal="\'": it is "." or ","'),
+        ({"encoding": "utf-9"}, "Python knows no encoding of text"),
+        ({"encoding": "base64"}, "Python knows no encoding of text"),
+        ({"input_format": "cvs"}, "there is no such format: did you mean `csv`"),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], why: str, tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text(table(), encoding="utf-8")
+    with pytest.raises(sase.SaseError, match=why):
+        found(path, **options)
+
+
+def test_options_that_another_format_lacks(tmp_path: Path) -> None:
+    path = tmp_path / "e.jsonl"
+    path.write_text(WRITTEN["lines.jsonl"], encoding="utf-8")
+    with pytest.raises(sase.SchemaError, match="only CSV has this option"):
+        found(path, delimiter=";")
+
+
+# ---------------------------------------------------------------- logs
+
+
+def test_logs_of_web_servers(tmp_path: Path) -> None:
+    path = tmp_path / "access.log"
+    path.write_text(
+        "".join(
+            f"10.0.0.{1 + h // 2} - - [{TIMES['apache'](BEGIN + timedelta(hours=h))}]"
+            f' "{("GET", "POST")[h % 2]} /{t} HTTP/1.1" 200 {h or "-"} "-" "a \\"b\\" c"\n'
+            for h, t, *_ in ROWS
+        ),
+        encoding="utf-8",
+    )
+    query = "EVENT SEQ(GET a, POST b) WHERE [host] WITHIN 90 minutes"
+    matches = sase.match(query, path, time="time", type="method").to_pylist()
+    assert [(m["a"]["bytes"], m["b"]["path"], m["b"]["agent"]) for m in matches] == [
+        (None, "/Stop", 'a \\"b\\" c'),
+        (2, "/Stop", 'a \\"b\\" c'),
+    ]
+    path.write_text(path.read_text(encoding="utf-8") + "no line\n", encoding="utf-8")
+    with pytest.raises(sase.DataError, match=r"line 5: this is no line as 127\.0\.0\.1"):
+        sase.match(query, path, time="time", type="method")
+
+
+@pytest.mark.parametrize("year", [2023, 2024])
+def test_lines_of_syslog_have_the_last_year_in_which_they_may_be(year: int, tmp_path: Path) -> None:
+    path = tmp_path / "auth"
+    lines = (f"Feb 13 {9 + h:02}:00:00 host {t}[{h}]: {u}\n" for h, t, u, _ in ROWS)
+    path.write_text("".join(lines), encoding="utf-8")
+    changed = datetime(year + 1, 2, 10, tzinfo=UTC).timestamp()
+    os.utime(path, (changed, changed))
+    query = "EVENT SEQ(Start a, Stop b) WITHIN 90 minutes"
+    matches = sase.match(query, path, time="time", type="program").to_pylist()
+    assert [(m["a"]["time"], m["b"]["pid"], m["b"]["message"]) for m in matches] == [
+        (datetime(year, 2, 13, 9), 1, "Jörg"),
+        (datetime(year, 2, 13, 11), 3, "李"),
+    ]
+
+
+def test_a_log_of_process_mining(tmp_path: Path) -> None:
+    path = tmp_path / "log.xes"
+    events = [
+        f'<event><string key="concept:name" value="{t}"/>'
+        f'<date key="time:timestamp" value="{(BEGIN + timedelta(hours=h)).isoformat()}Z"/>'
+        f'<float key="amount" value="{a}"/><int key="n" value="{h}"/></event>'
+        for h, t, _, a in ROWS
+    ]
+    cases = [
+        f'<trace><string key="concept:name" value="{u}"/>{"".join(events[n : n + 2])}</trace>'
+        for n, u in ((0, "Jörg"), (2, "李"))
+    ]
+    path.write_text(
+        f'<?xml version="1.0" encoding="UTF-8"?><log xmlns="http://x">{"".join(cases)}</log>',
+        encoding="utf-8",
+    )
+    query = "EVENT SEQ(Start a, Stop b) WHERE [`case:concept:name`] WITHIN 90 minutes"
+    matches = sase.match(query, path, time="time:timestamp", type="concept:name").to_pylist()
+    assert [(m["a"]["case:concept:name"], m["a"]["amount"], m["b"]["n"]) for m in matches] == [
+        ("Jörg", 1.5, 1),
+        ("李", 3.5, 3),
+    ]
+    path.write_text("<log><trace>", encoding="utf-8")
+    with pytest.raises(sase.DataError, match=r"log\.xes cannot be read"):
+        sase.match(query, path, time="time:timestamp", type="concept:name")
