@@ -75,6 +75,11 @@ def usual_time(columns: Sequence[str]) -> str | None:
     return _usual(columns, TIME_NAMES)
 
 
+def usual_type(columns: Sequence[str]) -> str | None:
+    """Return the column with a usual name for the type, or None."""
+    return _usual(columns, TYPE_NAMES)
+
+
 def _usual(columns: Sequence[str], usual: Sequence[str]) -> str | None:
     by_folded = {name.lower(): name for name in reversed(columns)}
     return next((by_folded[name] for name in usual if name in by_folded), None)

@@ -16,7 +16,7 @@ from sase.engine.columns import Inputs, describe
 from sase.engine.columns.arrow.data_types import value_type
 from sase.engine.columns.decode.time_column import likely_unit
 from sase.engine.resources import Check
-from sase.engine.sources.column_roles import names_found
+from sase.engine.sources.column_roles import names_found, usual_time, usual_type
 from sase.engine.sources.dataset import Files
 from sase.engine.sources.discover import is_path
 from sase.engine.sources.formats.base import given_value, is_string
@@ -133,7 +133,7 @@ def _described(events: Files | Inputs, names: InputOptions) -> Schema:
     check_text_columns(events, names.reading.text)
     columns, mends = names.columns, names.quarantines
     if not isinstance(events, Files):
-        schema = describe(events, mends=mends, **columns)
+        schema = describe(events, mends=mends, **columns | _usual_roles(events, names))
         return with_longest(schema, names.longest, lambda: unit_hint(events, schema.time))
     columns |= _roles_in(events.schema.names, names)
     times = [columns["time"]] if names.until is None else columns["time"]
@@ -165,6 +165,23 @@ def check_text_columns(events: Files | Inputs, texts: Sequence[str]) -> None:
             raise SchemaError(
                 f"text={list(texts)!r}: `{name}` is {kinds[name]} by its schema: say string there"
             )
+
+
+def _usual_roles(events: Inputs, names: InputOptions) -> dict[str, Any]:
+    """The roles of columns with usual names, where a table lacks `ts` or `type`."""
+    known = [set(table.names) for table in events.tables if not table.is_open]
+    columns = [name for name in events.tables[0].names if all(name in own for own in known)]
+    found: dict[str, Any] = {}
+    time, type = usual_time(columns), usual_type(columns)
+    if names.time == USUAL.time and time is not None:
+        found["time"] = time
+    if names.type == USUAL.type and not events.typed:
+        is_one = isinstance(names.types, list | tuple) and len(names.types) == 1
+        if is_one and USUAL.type not in columns:
+            found["type"] = None
+        elif type is not None and names.types is None:
+            found["type"] = type
+    return found
 
 
 def _roles_in(columns: Sequence[str], names: InputOptions) -> dict[str, Any]:

@@ -318,3 +318,39 @@ def test_a_log_of_process_mining(tmp_path: Path) -> None:
     path.write_text("<log><trace>", encoding="utf-8")
     with pytest.raises(sase.DataError, match=r"log\.xes cannot be read"):
         sase.match(query, path, time="time:timestamp", type="concept:name")
+
+
+def test_digits_in_quotes_are_times_of_the_unit_that_they_show(tmp_path: Path) -> None:
+    path = tmp_path / "journal.json"
+    for factor in (1, 1000, 10**6):
+        lines = []
+        for hours, type, user, amount in ROWS:
+            moment = (BEGIN.replace(tzinfo=UTC) + timedelta(hours=hours)).timestamp()
+            row = {"when": str(int(moment) * factor), "type": type, "user": user, "amount": amount}
+            lines.append(json.dumps(row) + "\n")
+        path.write_text("".join(lines), encoding="utf-8")
+        assert found(path, time="when") == FOUND
+        first = sase.match(QUERY, path, time="when").to_pylist()[0]
+        assert first["a"]["when"] == BEGIN.replace(tzinfo=UTC)
+
+
+# ---------------------------------------------------------------- tables and dicts
+
+
+def test_usual_names_of_columns_are_found_in_tables_and_dicts() -> None:
+    rows = [{**row, "time": BEGIN + timedelta(hours=n)} for n, row in enumerate(records())]
+    others = [{"timestamp": r["time"], "event": r["type"], "user": r["user"]} for r in rows]
+    for events in (rows, others, pa.Table.from_pylist(others)):
+        assert len(sase.match(QUERY, events)) == 2
+        plan = sase.compile(QUERY, events)
+        assert len(plan.run(events)) == 2
+    with pytest.raises(sase.SchemaError, match="there is no time column `ts`"):
+        sase.match(QUERY, [{"when": 1, "type": "Start", "user": "x"}])
+    with pytest.raises(sase.SchemaError, match="there is no type column `type`"):
+        sase.match(QUERY, [{"ts": 1, "kind": "Start", "user": "x"}])
+
+
+def test_one_type_of_all_events_needs_no_column() -> None:
+    assert len(sase.match("EVENT SEQ(E a, E b)", [{"ts": 1}, {"ts": 2}], types=["E"])) == 1
+    given = [{"ts": 1, "type": "E"}, {"ts": 2, "type": "F"}]
+    assert len(sase.match("EVENT SEQ(E a, E b)", given, types=["E"])) == 0

@@ -115,6 +115,21 @@ class TimeForm:
         return pc.coalesce(pc.strftime(moments, _ISO[self.is_zoned]), texts)
 
 
+class Digits(TimeForm):
+    """Times since 1970 as text, with the unit that their number of digits shows."""
+
+    def __init__(self, unit: str, digits: int) -> None:
+        self.form, self.pattern = f"{digits} digits", rf"^\s*\d{{{digits}}}\s*$"
+        self._unit, self.is_zoned = unit, True
+
+    def moments(self, texts: pa.Array) -> pa.Array:
+        """The moments of texts in microseconds; NULL for a text of another form."""
+        is_one = pc.match_substring_regex(texts, self.pattern)
+        numbers = pc.cast(pc.utf8_trim_whitespace(pc.if_else(is_one, texts, None)), pa.int64())
+        return numbers.cast(pa.timestamp(self._unit, "UTC")).cast(pa.timestamp("us", "UTC"))
+
+
+DIGITS = (Digits("s", 10), Digits("ms", 13), Digits("us", 16))
 _ISO = {False: "%Y-%m-%dT%H:%M:%S", True: "%Y-%m-%dT%H:%M:%SZ"}
 
 
@@ -196,7 +211,8 @@ def forms_among(sample: pa.Table, given: str | None, times: Collection[str]) -> 
             found[name] = time_form(given)
             continue
         least = (len(values) + 1) // 2 if name in times else len(values)
-        fitting = _fitting(values, (*filter(None, [given]), *USUAL), least)
+        usual = [time_form(each) for each in (*filter(None, [given]), *USUAL)]
+        fitting = _fitting(values, usual + list(DIGITS if name in times else ()), least)
         other = _other_times(values, fitting)
         if other is not None and name in times:
             raise SchemaError(
@@ -209,11 +225,11 @@ def forms_among(sample: pa.Table, given: str | None, times: Collection[str]) -> 
     return found
 
 
-def _fitting(values: pa.Array, forms: Collection[str], least: int) -> list[TimeForm]:
+def _fitting(values: pa.Array, forms: Collection[TimeForm], least: int) -> list[TimeForm]:
     """The forms of most of the values, if they are at least `least`."""
     first = [value for value in values[:FIRST].to_pylist() if len(value) <= LONGEST]
     counts = {}
-    for form in map(time_form, forms):
+    for form in forms:
         if any(map(form.may_be, first)):
             count = len(values) - form.moments(values).null_count
             if count >= least:
