@@ -109,14 +109,14 @@ def _scan_of(request: DriveRequest) -> StackScan | Declined:
 def _is_for_rows(request: DriveRequest) -> bool:
     """Whether stacks of rows can hold the state of a plan.
 
-    They have no tags of branches and no negative sequences. ANALYZE counts the live instances of
-    each level, and rows do not separate the levels.
+    They have no tags of branches and no negative sequences, and their one window is that of the
+    scan. ANALYZE counts the live instances of each level, and rows do not separate the levels.
     """
     scan = _scan_of(request)
     assert isinstance(scan, StackScan)
-    several = len(scan.scan.components) > 1
     walked, plan = scan.construction, request.plan
-    return several and plan.union is None and not (walked.sequences or plan.options.analyze)
+    is_plain = plan.union is None and not (walked.sequences or plan.options.analyze)
+    return is_plain and len(scan.scan.components) > 1 and walked.window in (None, scan.scan.window)
 
 
 def _returns(branch: nodes.Operator) -> bool:

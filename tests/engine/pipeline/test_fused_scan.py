@@ -19,6 +19,7 @@ from sase.engine.operators.batch_stacks import WholeStacks
 from sase.engine.pipeline.analyze import analyzed
 from sase.engine.pipeline.fused import scan
 from sase.engine.pipeline.fused.scan import FusedScan
+from sase.planning.driver import RewriteCall, Trace
 from sase.planning.engine_plan import Options
 from tests.engine.pipeline.unfused import unfused
 from tests.seeds import draw_numbers, share, tries
@@ -173,6 +174,17 @@ def test_stacks_of_rows_find_the_same(
         assert by_rows == expected
         assert found(plan, events, threads=3)[0] == expected[0]
         assert rows
+
+
+def test_a_window_that_the_scan_lacks_is_that_of_the_walk() -> None:
+    """Rows have one window; a plan may push it into the construction alone."""
+    events = [{"ts": n, "type": t, "id": 1} for n, t in enumerate("ABBABB")]
+    basic = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 2", events, plan="basic")
+    calls = ("use_active_instance_stacks", "partition_stacks", "push_window_into_construction")
+    pushed = Trace.of(basic.operators).after([RewriteCall(name) for name in calls]).plan
+    plan = replace(basic, operators=pushed, options=Options(many_keys=1))
+    rows = [(each["a"]["ts"], each["b"]["ts"]) for each in plan.run(events, threads=1).to_pylist()]
+    assert rows == [(0, 1), (3, 4)]
 
 
 @pytest.mark.parametrize("index", [pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32()])
