@@ -32,6 +32,7 @@ LAYERS = [
 # them through its lazy names and for type checkers, so only the command line is above it.
 PARTS = {part: set(LAYERS[:level]) for level, part in enumerate(LAYERS)} | {
     "sase": set(LAYERS) - {"spark", "sigma"},
+    "frames": {"api"},
     "generate": {"errors"},
     "cli": {"sase", "generate", *LAYERS},
     "__main__": {"cli"},
@@ -130,8 +131,8 @@ HOMES = {
         "sase.generate",
         "sase.spark",
     ),
-    "pandas": ("sase.spark",),
-    "polars": ("sase.engine.results.matches",),
+    "pandas": ("sase.spark", "sase.api.frames"),
+    "polars": ("sase.engine.results.matches", "sase.api.frames"),
     "pyspark": ("sase.spark",),
     "sortedcontainers": ("sase.engine",),
     "yaml": ("sase.sigma",),

@@ -20,7 +20,7 @@ from sase.engine.expressions import Interner
 from sase.engine.expressions.layout import RESOLUTIONS, constant
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL, SCALES
 from sase.engine.operators.bindings.bindings import Bindings
-from sase.errors import BudgetError, DataError
+from sase.errors import BudgetError, DataError, SchemaError
 
 # ---------------------------------------------------------------- arrow columns
 
@@ -392,3 +392,42 @@ def _field(
     places = np.full(iterations, -1)
     places[of] = np.arange(len(own))
     return taken_values(values, places, places < 0)
+
+
+# ---------------------------------------------------------------- flat tables
+
+
+def flattened(table: pa.Table) -> pa.Table:
+    """A table with a column for each field of a struct, such as `a_price`.
+
+    Two columns of one name are refused: one would be lost.
+    """
+    paths: dict[str, str] = {}
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        for path, part in _parts((name,), column):
+            flat_name, written = "_".join(path), ".".join(path)
+            if flat_name in paths:
+                raise SchemaError(_clash(flat_name, paths[flat_name], written))
+            paths[flat_name] = written
+            columns.append(part)
+    return pa.table(columns, list(paths))
+
+
+def _parts(
+    path: tuple[str, ...], column: pa.ChunkedArray
+) -> Iterator[tuple[tuple[str, ...], pa.ChunkedArray]]:
+    """A column, or the columns of a struct, with their paths."""
+    if not pa.types.is_struct(column.type):
+        yield path, column
+        return
+    names = [field.name for field in column.type]
+    for name, part in zip(names, column.flatten(), strict=True):
+        yield from _parts((*path, name), part)
+
+
+def _clash(name: str, one: str, other: str) -> str:
+    return (
+        f"`{one}` and `{other}` would both be a column `{name}`: give one another name with"
+        "  RETURN … AS name  , or write .jsonl, .parquet or .arrow"
+    )

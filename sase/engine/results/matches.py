@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from os import PathLike
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from sase.binding import Schema
 from sase.engine.columns.arrow.slice import tidied
 from sase.engine.report import Report
 from sase.engine.resources import LEAST, Check, available_memory
-from sase.engine.results.arrow_columns import python_rows, python_values
+from sase.engine.results.arrow_columns import flattened, python_rows, python_values
 from sase.engine.results.batch import (
     FEW,
     PIECE,
@@ -139,9 +140,12 @@ class Matches(Sequence[dict[str, Any]]):
             )
         return self._table
 
-    def to_pandas(self) -> Any:
-        """The results as a data frame of pandas; events are dicts, series lists of dicts."""
-        table = self.to_arrow()
+    def to_pandas(self, *, flat: bool = False) -> Any:
+        """The results as a data frame of pandas; events are dicts, series lists of dicts.
+
+        If `flat`, each attribute of an event is a column, such as `a_price`.
+        """
+        table = flattened(self.to_arrow()) if flat else self.to_arrow()
         # In nested columns pandas would convert times to nanosecond counts.
         odd = [name for name in table.column_names if pa.types.is_nested(table[name].type)]
         plain = table.drop_columns(odd)
@@ -157,11 +161,29 @@ class Matches(Sequence[dict[str, Any]]):
             frame.insert(table.column_names.index(name), name, values)
         return frame
 
-    def to_polars(self) -> Any:
-        """The results as a data frame of polars."""
+    def to_polars(self, *, flat: bool = False) -> Any:
+        """The results as a data frame of polars, `flat` as in `to_pandas`."""
         import polars  # type: ignore[import-not-found, unused-ignore]
 
-        return polars.from_arrow(self.to_arrow())
+        return polars.from_arrow(flattened(self.to_arrow()) if flat else self.to_arrow())
+
+    def write(self, path: str | PathLike[str], *, safe: bool = False) -> None:
+        """Write the results to a file in the format of its suffix, without keeping them.
+
+        Until the file is complete its name ends in `.partial`. If `safe`, CSV has no text that a
+        spreadsheet takes for a formula.
+        """
+        from sase.engine.results.sinks import FileSink
+
+        schema, batches = self.to_batches()
+        sink = FileSink(path, schema, safe=safe)
+        try:
+            for batch in batches:
+                sink.write_batch(batch)
+            sink.close()
+        except BaseException:
+            sink.abandon()
+            raise
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """The results as dicts; times that Python cannot represent are texts."""

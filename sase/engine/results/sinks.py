@@ -19,8 +19,8 @@ from sase.base.files import PARTIAL, PartialFile
 from sase.base.texts import nearest
 from sase.engine.columns.arrow.data_types import of_parquet
 from sase.engine.expressions.layout import RESOLUTIONS
-from sase.engine.results.arrow_columns import python_values, structs
-from sase.errors import DataError, SchemaError
+from sase.engine.results.arrow_columns import flattened, python_values, structs
+from sase.errors import DataError
 from sase.printable import printable_json
 
 # Suffix of a file that is rewritten with wider columns.
@@ -326,39 +326,9 @@ def _as_text(value: Any) -> str | float:
 
 
 def flat(table: pa.Table) -> pa.Table:
-    """Flatten a table: structs to columns, lists to JSON, dictionaries decoded.
-
-    Two columns of one name are refused: readers of CSV would lose one.
-    """
-    paths: dict[str, str] = {}
-    columns = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        for path, part in _parts((name,), column):
-            flat_name, written = "_".join(path), ".".join(path)
-            if flat_name in paths:
-                raise SchemaError(_clash(flat_name, paths[flat_name], written))
-            paths[flat_name] = written
-            columns.append(_plain(part))
-    return pa.table(columns, list(paths))
-
-
-def _parts(
-    path: tuple[str, ...], column: pa.ChunkedArray
-) -> Iterator[tuple[tuple[str, ...], pa.ChunkedArray]]:
-    """A column, or the columns of a struct, with their paths."""
-    if not pa.types.is_struct(column.type):
-        yield path, column
-        return
-    names = [field.name for field in column.type]
-    for name, part in zip(names, column.flatten(), strict=True):
-        yield from _parts((*path, name), part)
-
-
-def _clash(name: str, one: str, other: str) -> str:
-    return (
-        f"`{one}` and `{other}` would both be a column `{name}` of CSV: give one another name with"
-        "  RETURN … AS name  , or write .jsonl, .parquet or .arrow"
-    )
+    """Flatten a table: structs to columns, lists to JSON, dictionaries decoded."""
+    shown = flattened(table)
+    return pa.table(list(map(_plain, shown.columns)), shown.column_names)
 
 
 def _seconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
