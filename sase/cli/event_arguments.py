@@ -259,6 +259,7 @@ def discovered(arguments: Namespace, *, judges: bool | None = None) -> Discovere
         raise ArgumentError("--events -: only  sase run  reads events from standard input")
     hide_pandas()
     from sase.engine.sources import open_files
+    from sase.engine.sources.column_roles import moments_in
     from sase.engine.sources.discovered import Discovered
 
     if judges is None:
@@ -269,7 +270,9 @@ def discovered(arguments: Namespace, *, judges: bool | None = None) -> Discovere
     time = times_in(arguments)[0] or "ts"
     files = open_files(arguments.events, time, judges=judges, reading=reading_in(arguments))
     notify(files.format.notes)
-    return Discovered.of(files, options_for(arguments, files.schema.names))
+    return Discovered.of(
+        files, options_for(arguments, files.schema.names, moments_in(files.schema))
+    )
 
 
 def reading_options(arguments: Namespace) -> dict[str, Any]:
@@ -286,15 +289,22 @@ def reading_in(arguments: Namespace) -> Reading:
     return InputOptions(**reading_options(arguments)).reading
 
 
-def options_for(arguments: Namespace, columns: Sequence[str]) -> InputOptions:
-    """The options of an input with these columns; report the roles that were found by name."""
+def options_for(
+    arguments: Namespace, columns: Sequence[str], moments: Sequence[str] = ()
+) -> InputOptions:
+    """The options of an input with these columns; report the roles that were found by name.
+
+    `moments` are the columns that hold times.
+    """
     from sase.binding.input_options import InputOptions
     from sase.engine.sources import names_found
 
     types = _types(arguments.types)
     is_typed = isinstance(types, list) or any(isinstance(t, str) for t in (types or {}).values())
     earliest, until = times_in(arguments)
-    names = names_found(columns, earliest, arguments.type, typed=is_typed, until=until)
+    names = names_found(
+        columns, earliest, arguments.type, typed=is_typed, until=until, moments=moments
+    )
     if names.type is None and types is None:
         raise ArgumentError(
             f"no column has a usual name for the type of events: say which of {', '.join(columns)}"

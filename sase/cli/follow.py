@@ -132,6 +132,7 @@ class _Warnings:
 
 def _compiled(program: GivenProgram, readers: Mapping[str | None, TailReader]) -> CompiledScript:
     """The statements, compiled for rows with columns that may become known only later."""
+    from sase.engine.sources.column_roles import moments_in
     from sase.engine.sources.discovered import Discovered
     from sase.errors import BindingError
 
@@ -142,10 +143,14 @@ def _compiled(program: GivenProgram, readers: Mapping[str | None, TailReader]) -
         return program.compiled(given, aside)
 
     inputs = program.inputs
-    names = {name: options_for(inputs[name], rows.schema.names) for name, rows in readers.items()}
+    known_columns = {name: rows.schema for name, rows in readers.items()}
+    names = {
+        name: options_for(inputs[name], schema.names, moments_in(schema))
+        for name, schema in known_columns.items()
+    }
     # An error of a statement is reported for the columns as they are.
     try:
-        known = compiled({name: rows.schema for name, rows in readers.items()}, {})
+        known = compiled(known_columns, {})
     except BindingError as problem:
         if not program.graph.is_lone:
             raise

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from sase.base.texts import did_you_mean
 from sase.errors import SchemaError
 
@@ -30,11 +32,12 @@ def names_found(
     *,
     typed: bool = False,
     until: str | None = None,
+    moments: Sequence[str] = (),
 ) -> Names:
     """Return the named columns, or columns with usual names.
 
     `typed` means that types come from elsewhere. With imprecise time `until` is the latest time's
-    column.
+    column. `moments` are the columns that hold times, for a message.
     """
     found_time, found_type = time, type
     notes = []
@@ -53,7 +56,12 @@ def names_found(
                 )
             raise SchemaError(
                 f"no column has a usual name for the time of events, such as {TIME_NAMES[0]} or"
-                f" {TIME_NAMES[1]}: say which of {known} it is with --time  (time=…)"
+                f" {TIME_NAMES[1]}: "
+                + (
+                    f"`{moments[0]}` holds times: say  --time {moments[0]}  (time={moments[0]!r})"
+                    if moments
+                    else f"say which of {known} it is with --time  (time=…)"
+                )
             )
         if found_time != TIME_NAMES[0]:
             notes.append(f"the time of events is taken from the column `{found_time}`")
@@ -68,6 +76,11 @@ def names_found(
 def may_be_times(columns: Sequence[str], time: str | None = None) -> list[str]:
     """Return the columns that may hold the time: `time`, and those with usual names."""
     return [name for name in columns if name == time or name.lower() in TIME_NAMES]
+
+
+def moments_in(schema: pa.Schema) -> list[str]:
+    """Return the columns that hold times."""
+    return [field.name for field in schema if pa.types.is_timestamp(field.type)]
 
 
 def usual_time(columns: Sequence[str]) -> str | None:

@@ -16,7 +16,7 @@ from sase.engine.columns import Inputs, describe
 from sase.engine.columns.arrow.data_types import value_type
 from sase.engine.columns.decode.time_column import likely_unit
 from sase.engine.resources import Check
-from sase.engine.sources.column_roles import names_found, usual_time, usual_type
+from sase.engine.sources.column_roles import moments_in, names_found, usual_time, usual_type
 from sase.engine.sources.dataset import Files
 from sase.engine.sources.discover import is_path
 from sase.engine.sources.formats.base import given_value, is_string
@@ -135,7 +135,7 @@ def _described(events: Files | Inputs, names: InputOptions) -> Schema:
     if not isinstance(events, Files):
         schema = describe(events, mends=mends, **columns | _usual_roles(events, names))
         return with_longest(schema, names.longest, lambda: unit_hint(events, schema.time))
-    columns |= _roles_in(events.schema.names, names)
+    columns |= _roles_in(events, names)
     times = [columns["time"]] if names.until is None else columns["time"]
     events.check((*times, columns["type"], columns["seq"]))
     schema = describe(events.schema, mends=mends, **columns)
@@ -184,12 +184,15 @@ def _usual_roles(events: Inputs, names: InputOptions) -> dict[str, Any]:
     return found
 
 
-def _roles_in(columns: Sequence[str], names: InputOptions) -> dict[str, Any]:
+def _roles_in(files: Files, names: InputOptions) -> dict[str, Any]:
     """The time and type columns of files: named ones, otherwise usual names."""
+    columns = files.schema.names
     is_usual = names.time == USUAL.time and names.time not in columns
     time = None if is_usual else names.earliest
     type = None if names.type == USUAL.type and names.type not in columns else names.type
-    found = names_found(columns, time, type, typed=names.types is not None, until=names.until)
+    is_typed = names.types is not None
+    moments = moments_in(files.schema)
+    found = names_found(columns, time, type, typed=is_typed, until=names.until, moments=moments)
     times = found.time if names.until is None else (found.time, names.until)
     return {"time": times, "type": found.type}
 

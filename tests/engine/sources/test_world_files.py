@@ -221,6 +221,13 @@ def test_a_file_without_names_of_columns(tmp_path: Path) -> None:
         sase.match(QUERY, path)
 
 
+def test_a_column_that_holds_times_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text(table(TIMES["points"]).replace("time,", "when,"), encoding="utf-8")
+    with pytest.raises(sase.SchemaError, match="`when` holds times: say  --time when  "):
+        sase.match(QUERY, path)
+
+
 def test_other_files_of_a_folder_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(table(), encoding="utf-8")
     (tmp_path / "README.md").write_text("# Events\n\nof a day\n", encoding="utf-8")
