@@ -111,6 +111,7 @@ HOMES = {
     "networkx": ("sase.planning",),
     "llvmlite": ("sase.engine.kernels.jit",),
     "numba": ("sase.engine.kernels",),
+    "openpyxl": ("sase.engine.sources.formats.xlsx",),
     "numpy": ("sase.diagnostics", "sase.engine", "sase.generate", "sase.spark"),
     "pyarrow": (
         "sase.cli.pandas_import",
@@ -143,7 +144,7 @@ PUBLIC_NUMBA = {"numba", "numba.types"}
 
 # These are imported inside the functions that use them: networkx takes 0.25 s, polars comes with
 # the user who asks for its frames, and YAML with one who has rules in it.
-INSIDE_FUNCTIONS = {"networkx", "polars", "yaml"}
+INSIDE_FUNCTIONS = {"networkx", "openpyxl", "polars", "yaml"}
 
 # Modules that stay light for a quick start, and the parts that they may load at once; the rest is
 # imported inside functions.

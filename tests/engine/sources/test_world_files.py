@@ -341,6 +341,26 @@ def test_digits_in_quotes_are_times_of_the_unit_that_they_show(tmp_path: Path) -
         assert first["a"]["when"] == BEGIN.replace(tzinfo=UTC)
 
 
+def test_a_sheet_of_a_workbook(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    path, book = tmp_path / "e.xlsx", openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(NAMES)
+    for hours, type, user, amount in ROWS:
+        sheet.append([BEGIN + timedelta(hours=hours), type, user, amount])
+    book.save(path)
+    assert found(path) == FOUND
+    sheet.append([])
+    sheet.append(["soon", "Stop", "x", 1])
+    book.save(path)
+    with pytest.raises(sase.DataError, match=r"e\.xlsx, row 4 .* `time` is 'soon'"):
+        found(path)
+    assert found(path, on_bad_row="quarantine") == FOUND
+    path.write_bytes(b"PK no workbook")
+    with pytest.raises(sase.DataError, match=r"e\.xlsx cannot be read: this is no workbook"):
+        found(path)
+
+
 # ---------------------------------------------------------------- tables and dicts
 
 

@@ -8,6 +8,7 @@ from sase.engine.sources.formats.json_lines import JsonLinesFormat
 from sase.engine.sources.formats.logs import AccessLogFormat, SyslogFormat
 from sase.engine.sources.formats.parquet import ParquetFormat
 from sase.engine.sources.formats.xes import XesFormat
+from sase.engine.sources.formats.xlsx import XlsxFormat
 from sase.errors import SchemaError
 
 # In the order of messages.
@@ -18,6 +19,7 @@ FORMATS: tuple[FileFormat, ...] = (
     JsonLinesFormat(),
     ArrowFormat(),
     XesFormat(),
+    XlsxFormat(),
     AccessLogFormat(),
     SyslogFormat(),
 )
