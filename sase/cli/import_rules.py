@@ -24,6 +24,9 @@ def configure(parser: ArgumentParser) -> None:
     sigma.add_argument(
         "--type", metavar="NAME", help="the type of the events that rules detect (default: any)"
     )
+    sigma.add_argument(
+        "--message", metavar="FIELD", help="the field with the whole message, for keywords"
+    )
 
 
 def run(arguments: Namespace) -> int:
@@ -37,6 +40,7 @@ def run(arguments: Namespace) -> int:
         [(text.content, text.name) for text in texts],
         one_input=arguments.one_input,
         type=arguments.type,
+        message=arguments.message,
     )
     if not script:
         raise ArgumentError("there is no rule in these files")

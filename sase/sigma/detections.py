@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from math import isfinite
@@ -13,6 +13,7 @@ from typing import TypeAlias
 from sase.errors import WORDS
 from sase.lang import ast
 from sase.printable import on_one_line
+from sase.sigma.encodings import BASE64, WIDE, beginnings_of, encoded, with_dashes
 from sase.sigma.rules import Scalar, YamlPart
 
 # ---------------------------------------------------------------- conditions
@@ -167,15 +168,17 @@ NEGATED: dict[str, ast.ComparisonOperator] = {
 }  # fmt: skip
 ORDER: dict[str, ast.ComparisonOperator] = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 AFFIXES = {"contains": ("%", "%"), "startswith": ("", "%"), "endswith": ("%", "")}
-MODIFIERS = (*ORDER, *AFFIXES, "all", "cased", "exists", "neq")
+ENCODED = (*BASE64, *WIDE)
+ALONE = ("exists", "fieldref", "cidr")
+MODIFIERS = (*ORDER, *AFFIXES, *ENCODED, *ALONE, "windash", "all", "cased", "neq")
 _SIGNS = re.compile(r"\\([*?\\])|([*?])", re.DOTALL)
 
 # Makes a condition, or its negation.
 Condition = Callable[[bool], ast.Expression]
 
 
-def condition_of(detection: YamlPart) -> ast.Expression:
-    """The condition on an event for a detection."""
+def condition_of(detection: YamlPart, message: str | None = None) -> ast.Expression:
+    """The condition on an event for a detection; keywords are sought in the field `message`."""
     searches = detection.fields("a detection")
     written = searches.pop("condition", None)
     if "timeframe" in searches:
@@ -184,7 +187,7 @@ def condition_of(detection: YamlPart) -> ast.Expression:
     if written is None:
         raise detection.error("sigma-rule", "a detection has a condition, and this has none")
     trees = [ConditionReader(each, searches).read() for each in written.items()]
-    conditions = {name: _search(part) for name, part in searches.items()}
+    conditions = {name: _search(part, message) for name, part in searches.items()}
     tree = OneOf(tuple(trees)) if len(trees) > 1 else trees[0]
     return _expression(tree, conditions, negated=False)
 
@@ -218,21 +221,28 @@ def _several(conditions: Sequence[Condition], *, is_all: bool) -> Condition:
 # ---------------------------------------------------------------- searches
 
 
-def _search(part: YamlPart) -> Condition:
-    """AND over the fields of a mapping, OR over a list of mappings."""
+def _search(part: YamlPart, message: str | None) -> Condition:
+    """AND over the fields of a mapping, OR over a list of mappings or keywords."""
     if part.is_list:
-        return _several([_search(each) for each in part.items()], is_all=False)
+        return _several([_search(each, message) for each in part.items()], is_all=False)
     if not part.is_mapping:
-        raise _keywords(part)
-    fields = [_field(key, value) for key, value in part.entries()]
+        return _keyword(part, part, message)
+    fields = [_field(key, value, message) for key, value in part.entries()]
     if not fields:
         raise part.error("sigma-rule", "this search has no fields")
     return _several(fields, is_all=True)
 
 
-def _keywords(part: YamlPart) -> Exception:
-    message = "a search in the whole message has no equal in a script"
-    return part.error("sigma-no-equal", message, "name the fields that may have it")
+def _keyword(place: YamlPart, part: YamlPart, message: str | None) -> Condition:
+    """The search for a keyword in the field with the whole message."""
+    if message is None:
+        raise place.error(
+            "sigma-no-equal",
+            "a search in the whole message has no equal in a script",
+            "name the fields that may have it, or with  --message FIELD  the one with the message",
+        )
+    field = Field(message, ("contains",), place)
+    return _text(field, AFFIXES["contains"], str(part.text("a keyword")))
 
 
 @dataclass(frozen=True)
@@ -255,10 +265,11 @@ class Field:
         return ast.Call(ast.Name("lower"), (self.attribute,)), ast.String(text.lower())
 
 
-def _field(key: YamlPart, values: YamlPart) -> Condition:
+def _field(key: YamlPart, values: YamlPart, message: str | None) -> Condition:
     name, *modifiers = key.text("a field").split("|")
     if not name:
-        raise _keywords(key)
+        keywords = [_keyword(key, each, message) for each in values.items()]
+        return _several(keywords, is_all="all" in modifiers)
     for modifier in modifiers:
         if modifier not in MODIFIERS:
             raise key.error("sigma-no-equal", f"the modifier {modifier} has no equal in a script")
@@ -279,8 +290,17 @@ def _field(key: YamlPart, values: YamlPart) -> Condition:
 
 
 def _check_modifiers(field: Field) -> None:
-    kinds = [each for each in field.modifiers if each in ORDER or each in AFFIXES]
-    if len(kinds) > 1 or "exists" in field.modifiers and len(field.modifiers) > 1:
+    known = set(field.modifiers)
+    kinds = known & {*ORDER, *AFFIXES, *ALONE}
+    encodings, changes = known & {*BASE64}, known & {"windash", *ENCODED}
+    is_wrong = (
+        len(kinds) > 1
+        or len(encodings) > 1
+        or (kinds - {*AFFIXES} and changes)
+        or (known & {*WIDE} and not encodings)
+        or ("exists" in known and len(known) > 1)
+    )
+    if is_wrong:
         raise field.key.error("sigma-rule", "these modifiers do not go together")
 
 
@@ -333,6 +353,13 @@ def _value(field: Field, part: YamlPart, value: Scalar) -> Condition:
         if not isinstance(value, bool):
             raise part.error("sigma-rule", "`exists` is true or false")
         return lambda negated: ast.NullTest(field.attribute, negated=value != negated)
+    if "fieldref" in field.modifiers:
+        return partial(_same, field, replace(field, name=part.text("a field")))
+    if "cidr" in field.modifiers:
+        return _within(field, part)
+    changed = _changed(field, part, value)
+    if changed is not None:
+        return _several([_text(field, affix, each) for each in changed], is_all=False)
     if order is not None:
         if isinstance(value, bool | str | None):
             raise part.error("sigma-rule", "this modifier compares with a number")
@@ -340,14 +367,48 @@ def _value(field: Field, part: YamlPart, value: Scalar) -> Condition:
     if affix is not None:
         if value is None or isinstance(value, bool):
             raise part.error("sigma-rule", "this modifier compares with a text")
-        return partial(_like, field, affix[0] + _pattern(part.text("a text")) + affix[1])
+        return _text(field, affix, part.text("a text"))
     if value is None:
         return lambda negated: ast.NullTest(field.attribute, negated=negated)
     if not isinstance(value, str):
         return partial(_comparison, field, "=", field.attribute, _literal(part))
-    if _has_wildcards(value):
-        return partial(_like, field, _pattern(value))
-    return partial(_comparison, field, "=", *field.folded(_unescaped(value)))
+    return _text(field, None, value)
+
+
+def _text(field: Field, affix: tuple[str, str] | None, text: str) -> Condition:
+    """The comparison with a text, which may have wildcards or be a part."""
+    if affix is not None:
+        return partial(_like, field, affix[0] + _pattern(text) + affix[1])
+    if _has_wildcards(text):
+        return partial(_like, field, _pattern(text))
+    return partial(_comparison, field, "=", *field.folded(_unescaped(text)))
+
+
+def _changed(field: Field, part: YamlPart, value: Scalar) -> list[str] | None:
+    """The texts that modifiers make of a text; None without such modifiers."""
+    known = field.modifiers
+    if not {"windash", *ENCODED} & {*known}:
+        return None
+    if not isinstance(value, str):
+        raise part.error("sigma-rule", "this modifier changes a text")
+    texts = with_dashes(value) if "windash" in known else [value]
+    if {*ENCODED} & {*known}:
+        if _has_wildcards(value):
+            raise part.error("sigma-rule", "a text with wildcards has no encoding")
+        texts = [each for text in texts for each in encoded(_unescaped(text), known)]
+    return texts
+
+
+def _within(field: Field, part: YamlPart) -> Condition:
+    """Whether an address is of a range."""
+    try:
+        found = beginnings_of(part.text("a range of addresses"))
+    except ValueError as problem:
+        message = f"only ranges of IPv4 have an equal in a script: {problem}"
+        raise part.error("sigma-no-equal", message) from problem
+    is_part = found[0].count(".") < 3 or found[0].endswith(".")
+    affix = AFFIXES["startswith"] if is_part else None
+    return _several([_text(field, affix, each) for each in found], is_all=False)
 
 
 def _comparison(
@@ -359,6 +420,14 @@ def _comparison(
 ) -> ast.Expression:
     asked = ast.Comparison(NEGATED[operator] if negated else operator, left, right)
     return _or_null(field, asked, negated)
+
+
+def _same(field: Field, other: Field, negated: bool) -> ast.Expression:
+    """Whether two fields are equal; a missing one is not."""
+    if not negated:
+        return ast.Comparison("=", field.attribute, other.attribute)
+    missing = tuple(ast.NullTest(each.attribute) for each in (field, other))
+    return ast.Or((*missing, ast.Comparison("!=", field.attribute, other.attribute)))
 
 
 def _like(field: Field, pattern: str, negated: bool) -> ast.Expression:

@@ -224,16 +224,20 @@ TITLE = 200
 
 
 def script_of(
-    texts: Iterable[tuple[str, str]], *, one_input: bool = False, type: str | None = None
+    texts: Iterable[tuple[str, str]],
+    *,
+    one_input: bool = False,
+    type: str | None = None,
+    message: str | None = None,
 ) -> str:
     """The script of the rules in texts with names; a RuleError has the problems of all.
 
     A detection reads the input with the name of its log source, or with `one_input` the only input;
-    events of the given type, or of any.
+    events of the given type, or of any. Keywords are sought in the field `message`.
     """
     rules = read_rules(part for text, name in texts for part in documents(Source(text, name)))
     statements, problems = list[str](), list[Diagnostic]()
-    converter = _Converter(rules, one_input=one_input, type=type)
+    converter = _Converter(rules, one_input=one_input, type=type, message=message)
     for rule in rules:
         try:
             statements.append(converter.statement(rule))
@@ -247,8 +251,10 @@ def script_of(
 class _Converter:
     """Converts rules, and tracks the columns that correlations need of other rules."""
 
-    def __init__(self, rules: Sequence[Rule], *, one_input: bool, type: str | None) -> None:
-        self._one_input, self._type = one_input, type
+    def __init__(
+        self, rules: Sequence[Rule], *, one_input: bool, type: str | None, message: str | None
+    ) -> None:
+        self._one_input, self._type, self._message = one_input, type, message
         self._by_key = {key: rule for rule in rules for key in (rule.name, *rule.keys)}
         self._columns: dict[str, Columns] = {rule.name: {} for rule in rules}
         for rule in rules:
@@ -284,7 +290,7 @@ class _Converter:
         return ast.Query(
             ast.Component(test, event),
             sources=() if self._one_input else (ast.Name(rule.log_source),),
-            where=condition_of(rule.detection),
+            where=condition_of(rule.detection, self._message),
             output=ast.Output(items) if items else None,
         )
 

@@ -10,6 +10,11 @@ import yaml
 
 WORDS = ["cmd.exe", "CMD.EXE", "a%b", "a_b", "axb", "C:\\x\\Cmd.exe", "", "-", "ünï"]
 PATTERNS = [*WORDS, "*.exe", "a?b", "a\\*b", "*\\cmd.exe", "*", "%", "Ü*", "a_b*"]
+# Options, and texts with them and in base64.
+OPTIONS = ["x -a", " -enc ", "-a -b", "a-b"]
+MADE = [
+    *("x /a", "run \u2013enc y", "/a -b", "a/b", "Y21k", "Y21kLmV4ZQ==", "IGNtZA==", "YwBtAGQA"),
+]
 USERS = ["Ann", "ann", "Bob", None]
 
 
@@ -36,7 +41,8 @@ def _event(random: Random) -> dict[str, Any]:
         "ts": random.randint(0, 150),
         "type": random.choice("AB"),
         "id": random.choice([1, 1, 2, 3, None]),
-        "image": random.choice([*WORDS, None]),
+        "image": random.choice([*WORDS, *MADE, None]),
+        "address": random.choice(["10.9.8.7", "192.168.7.1", "192.168.8.1", "1.2.3.4", None]),
         "user": random.choice(USERS),
         "account.name": random.choice(USERS),
     }
@@ -80,6 +86,10 @@ def _fields(random: Random) -> dict[str, Any]:
         ("image", random.choice([random.choice(PATTERNS), random.sample(PATTERNS, 2), None])),
         (f"image|{random.choice(['contains', 'startswith', 'endswith'])}", random.choice(PATTERNS)),
         ("image|contains|all", random.sample(PATTERNS, 2)),
+        (f"image|windash{random.choice(['', '|contains', '|startswith'])}", random.choice(OPTIONS)),
+        (f"image|{random.choice(['base64offset|contains', 'base64', 'wide|base64'])}", "cmd"),
+        ("address|cidr", random.choice(["10.0.0.0/8", "192.168.4.0/22", ["1.2.3.4", "0.0.0.0/0"]])),
+        ("user|fieldref", "account.name"),
         (f"image|{random.choice(['cased', 'neq'])}", random.choice(PATTERNS)),
         ("user|exists", random.random() < 0.7),
         ("user", random.choice(["ANN", "b*"])),

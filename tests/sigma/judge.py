@@ -7,8 +7,11 @@ correlation holds, with the values of its groups: one for each event that begins
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network
+from os.path import commonprefix
 from typing import Any
 
 import yaml
@@ -74,8 +77,45 @@ def _fits(key: str, wanted: Any, event: Fields) -> bool:
     name, *modifiers = key.split("|")
     values = wanted if isinstance(wanted, list) else [wanted]
     choose = all if "all" in modifiers else any
-    fits = choose(_fits_one(event.get(name), value, modifiers) for value in values)
+    if "fieldref" in modifiers:
+        modifiers, values = ["cased"], [event.get(value) for value in values]
+        if None in (event.get(name), *values):
+            return False
+    fits = choose(
+        any(_fits_one(event.get(name), made, modifiers) for made in _made(value, modifiers))
+        for value in values
+    )
     return not fits if "neq" in modifiers else fits
+
+
+def _made(wanted: Any, modifiers: Sequence[str]) -> list[Any]:
+    """The values that modifiers make of one."""
+    if "windash" in modifiers:
+        found = [""]
+        for n, sign in enumerate(wanted):
+            is_dash = sign in "-/" and wanted[n + 1 : n + 2].isalnum() and (
+                n == 0 or not wanted[n - 1].isalnum()
+            )  # fmt: skip
+            found = [text + each for text in found for each in ("-/–—―" if is_dash else sign)]
+        return found
+    if "cidr" in modifiers:
+        return [IPv4Network(wanted)]
+    if not {"base64", "base64offset"} & {*modifiers}:
+        return [wanted]
+    data = wanted.encode("utf-16-le" if "wide" in modifiers else "utf-8")
+    if "base64" in modifiers:
+        return [b64encode(data).decode()]
+        # The letters that all texts have that have the bytes at a place.
+    return [
+        _common(b64encode(bytes(n) + data + end).decode() for end in (b"", b"\xff\xff"))[
+            (8 * n + 5) // 6 :
+        ]
+        for n in range(3)
+    ]
+
+
+def _common(texts: Iterable[str]) -> str:
+    return commonprefix(list(texts))
 
 
 def _fits_one(actual: Any, wanted: Any, modifiers: Sequence[str]) -> bool:
@@ -83,6 +123,8 @@ def _fits_one(actual: Any, wanted: Any, modifiers: Sequence[str]) -> bool:
         return (actual is not None) == wanted
     if wanted is None or actual is None:
         return wanted is actual is None
+    if isinstance(wanted, IPv4Network):
+        return IPv4Address(actual) in wanted
     for name, test in {
         "lt": int.__lt__,
         "lte": int.__le__,

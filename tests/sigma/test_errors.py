@@ -48,7 +48,7 @@ def messages(text: str) -> list[str]:
 NO_EQUAL = {
     "a regular expression": (
         search("user|re: 'a.*'")),
-    "an address in a network": (search("ip|cidr: 10.0.0.0/8")),
+    "an address in a network of IPv6": (search("ip|cidr: 'fe80::/10'")),
     "a keyword": (detection("s: [mimikatz], condition: s")),
     "keywords, all of them": (search("'|all': [a, b]")),
     "an old aggregation": (detection("s: {a: 1}, condition: s | count() by user > 5")),
@@ -101,6 +101,9 @@ NO_RULE = {
     "a text that is compared": (search("a|gt: x")),
     "existence of a number": (search("a|exists: 1")),
     "modifiers that exclude each other": (search("a|contains|endswith: x")),
+    "an encoding without base64": (search("a|wide|contains: x")),
+    "base64 of a number": (search("a|base64: 1")),
+    "base64 of a wildcard": (search("a|base64offset|contains: 'x*'")),
     "a list in a list": (search("a: [[1]]")),
     "no type": (correlation("type: event_count, ")),
     "no condition of a count": (correlation(", condition: {gte: 2}")),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+import sase
 from sase.lang.parser import parse_script
 from sase.sigma import script_of
 from tests.naive.scripts import Input, run_script
@@ -66,3 +67,21 @@ def test_correlations_of_examples_find_something() -> None:
         rows for each in found for name, rows in each.items() if not name.startswith("base")
     ]
     assert sum(map(bool, correlations)) > 0.4 * len(correlations)
+
+
+RULE = """title: Words
+name: words
+logsource: {product: test}
+detection: {one: [mimikatz, "*dump?"], both: {"|all": [Admin, login]}, condition: one or both}
+"""
+
+
+def test_keywords_are_sought_in_the_field_with_the_message() -> None:
+    texts = ["run MimiKatz", "memdumps", "memdump", "admin: no Login", "admin", None]
+    events = [{"ts": n, "type": "A", "line": text} for n, text in enumerate(texts)]
+    script = script_of([(RULE, "rules.yml")], message="line")
+    found = run_script(parse_script(script), {"test": Input(events, time_unit="s")})
+    assert [each.match.detected_at for each in found["words"]] == [0, 1, 3]
+    script = script_of([(RULE, "rules.yml")], message="line", one_input=True)
+    rows = sase.Script(script).run(events)["words"].to_pylist()
+    assert [row["e"]["ts"] for row in rows] == [0, 1, 3]

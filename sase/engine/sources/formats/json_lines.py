@@ -121,13 +121,14 @@ def lines_of_values(text: io.TextIOBase) -> Iterator[str]:
         at = 0
         try:
             while (begin := _after_signs(left, at)) < len(left):
-                value, at = decode(left, begin)
-                yield json.dumps(value) + "\n"
+                _, at = decode(left, begin)
+                # Ends of lines are no part of a text in JSON.
+                yield " ".join(left[begin:at].splitlines()) + "\n"
         except (ValueError, RecursionError):  # the rest of a value may come
             pass
         left = left[at:]
     if rest := left[_after_signs(left, 0) :]:
-        yield " ".join(rest.split()) + "\n"
+        yield " ".join(rest.splitlines()) + "\n"
 
 
 def _after_signs(text: str, at: int) -> int:
