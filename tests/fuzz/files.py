@@ -6,8 +6,10 @@ import bz2
 import gzip
 import io
 import json
+import lzma
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -103,6 +105,44 @@ def _csv(random: Random) -> bytes:
     return sink.getvalue()
 
 
+def _semicolons(random: Random) -> bytes:
+    """CSV with another delimiter, decimal commas and times with the day first."""
+    rows = ["ts;type;id;s;f;when"]
+    for n, row in enumerate(_rows(random)):
+        time = f"{n % 28 + 1}/02/2024 09:{n % 60:02}"
+        number = str(row["f"]).replace(".", ",")
+        rows.append(f"{time};{row['type']};{row['id']};{row['s'] or ''};{number};{time}")
+    return "\n".join(rows).encode(random.choice(("utf-8", "utf-8", "utf-16", "cp1252")), "replace")
+
+
+def _list(random: Random) -> bytes:
+    return json.dumps(_rows(random), indent=random.choice((None, 2))).encode()
+
+
+def _xes(random: Random) -> bytes:
+    events = "".join(
+        f'<event><string key="type" value="{row["type"]}"/><int key="ts" value="{row["ts"]}"/>'
+        f'<int key="id" value="{row["id"]}"/><float key="f" value="{row["f"]}"/>'
+        '<string key="s" value="x"/><date key="when" value="2026-01-31T12:00:00"/></event>'
+        for row in _rows(random)
+    )
+    return f'<log><trace><string key="n" value="1"/>{events}</trace></log>'.encode()
+
+
+def _syslog(random: Random) -> bytes:
+    lines = (
+        f"Feb 13 09:00:{n % 60:02} host {r['type']}[{n}]: x" for n, r in enumerate(_rows(random))
+    )
+    return "\n".join(lines).encode()
+
+
+def _zip(data: bytes) -> bytes:
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("events.csv", data)
+    return sink.getvalue()
+
+
 def _zstd(data: bytes) -> bytes:
     return bytes(pa.Codec("zstd").compress(data, asbytes=True))
 
@@ -119,6 +159,12 @@ WRITERS: dict[str, Callable[[Random], bytes]] = {
     ".jsonl.zst": lambda random: _zstd(_json(random)),
     ".csv.bz2": lambda random: bz2.compress(_csv(random)),
     ".jsonl.bz2": lambda random: bz2.compress(_json(random)),
+    ".csv.xz": lambda random: lzma.compress(_csv(random)),
+    ".csv.zip": lambda random: _zip(_csv(random)),
+    ".txt": _semicolons,
+    ".json": _list,
+    ".xes": _xes,
+    ".log": _syslog,
 }
 
 

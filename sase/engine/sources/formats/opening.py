@@ -7,8 +7,11 @@ temporary folder that ends with the process.
 from __future__ import annotations
 
 import io
+import lzma
 import os
 import tempfile
+import zipfile
+import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +25,11 @@ from sase.errors import DataError
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 COPIED = (".xz", ".zip")
 COMPRESSIONS = (*CODECS, *COPIED)
+# Errors for a damaged archive, one with a password, and a compression that Python lacks.
+DAMAGED = (
+    *(lzma.LZMAError, zipfile.BadZipFile, zlib.error, EOFError),
+    *(RuntimeError, NotImplementedError),
+)
 # Copies that are kept at a time, and the characters copied at once.
 MOST, PIECE = 16, 1 << 22
 # Bytes that show a format.
@@ -64,20 +72,20 @@ def encoding_of(first: bytes) -> str | None:
 
 @contextmanager
 def _decompressed(path: str) -> Iterator[IO[bytes] | pa.NativeFile]:
+    """A file as it was before compression; an `OSError` says that it is damaged."""
     suffix = os.path.splitext(path)[1].lower()
-    if suffix == ".xz":
-        import lzma
-
-        with lzma.open(path) as file:
-            yield file
-    elif suffix == ".zip":
-        import zipfile
-
-        with zipfile.ZipFile(path) as archive, archive.open(_only_member(archive, path)) as member:
-            yield member
-    else:
-        with pa.input_stream(path, compression=CODECS.get(suffix)) as stream:
-            yield stream
+    try:
+        if suffix == ".xz":
+            with lzma.open(path) as file:
+                yield file
+        elif suffix == ".zip":
+            with zipfile.ZipFile(path) as archive, archive.open(_only_member(archive, path)) as one:
+                yield one
+        else:
+            with pa.input_stream(path, compression=CODECS.get(suffix)) as stream:
+                yield stream
+    except DAMAGED as problem:
+        raise OSError(str(problem)) from problem
 
 
 def beginning(path: str) -> str:
@@ -91,11 +99,12 @@ def beginning(path: str) -> str:
 
 
 def member_suffix(path: str) -> str:
-    """The suffix of the one file in an archive."""
-    import zipfile
-
-    with zipfile.ZipFile(path) as archive:
-        return os.path.splitext(_only_member(archive, path))[1].lower()
+    """The suffix of the one file in an archive; none if there is no archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return os.path.splitext(_only_member(archive, path))[1].lower()
+    except (OSError, *DAMAGED):
+        return ""
 
 
 def _only_member(archive: Any, path: str) -> str:
