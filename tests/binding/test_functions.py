@@ -35,8 +35,9 @@ def test_docs_list_every_function() -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_naive_matcher_knows_every_function(name: str) -> None:
-    example = "Ab" if FUNCTIONS[name].accepts(STRING) else -1
-    assert function(name, [example]) is not None
+    entry = FUNCTIONS[name]
+    values = ["Ab" if entry.accepts(STRING) else 1.5] * (entry.values or 1)
+    assert function(name, values) is not None
 
 
 def test_function_of_a_text_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,6 +77,7 @@ def literal(value: float | None) -> str:
     return f"(-{-value!r})" if value < 0 else repr(value)
 
 
+OF_NUMBERS = ["round", "floor", "ceil", "sqrt", "ln", "exp", "sign"]
 LEAVES = st.one_of(INTEGERS, FLOATS, st.none()).map(literal)
 EXPRESSIONS = st.recursive(
     LEAVES,
@@ -83,6 +85,9 @@ EXPRESSIONS = st.recursive(
         st.tuples(inner, st.sampled_from("+-*/%"), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
         inner.map(lambda e: f"(- {e})"),  # two of them together begin a comment
         inner.map(lambda e: f"abs({e})"),
+        st.tuples(st.sampled_from(OF_NUMBERS), inner).map(lambda t: f"{t[0]}({t[1]})"),
+        st.tuples(inner, st.integers(0, 15)).map(lambda t: f"round({t[0]}, {t[1]})"),
+        st.tuples(inner, inner).map(lambda t: f"power({t[0]}, {t[1]})"),
         st.tuples(st.sampled_from(["coalesce", "least", "greatest"]), inner, inner).map(
             lambda t: f"{t[0]}({t[1]}, {t[2]})"
         ),

@@ -27,6 +27,7 @@ IN_CONDITIONS = {
     "over a[..i-1]": r"\[(\.\.|1\.\.)i-1\]", "over a[..i]": r"\[\.\.i\]", "over a[]": r"\[\]\.",
     "OR": r"\bOR\b", "NOT": r"\bNOT\b", "IS NULL": r"IS (NOT )?NULL", "IN": r"\bIN \(",
     "LIKE": r"\bLIKE\b", "BETWEEN": r"\bBETWEEN\b", "arithmetic": r" [-+*/%] ",
+    "a function of numbers": r"\b(round|floor|ceil|sqrt|power|ln|exp|sign)\(",
     "%": "%", "/": "/", "coalesce": "coalesce", "length": r"length\(",
     "parameter": r":\w+",
 }  # fmt: skip

@@ -136,7 +136,15 @@ class Writer:
             f"{name} + {literal}", f"{literal} - {name}", f"{name} * {other}", f"{name} / {other}",
             f"{name} % {literal}", f"-{name}", f"abs({name} - 2)", f"coalesce({name}, {literal})",
             f"least({name}, {other}, {literal})", f"greatest({name}, {other})", f"({name} - 1) * 2",
-            f"{name} % 2 + {other}", f"80% * {name}",
+            f"{name} % 2 + {other}", f"80% * {name}", self._function_of_number(name, other),
+            self._function_of_number(name, other),
+        )  # fmt: skip
+
+    def _function_of_number(self, name: str, other: str) -> str:
+        return self.one_of(
+            f"round({name} / 3, {self.one_of('0', '1', '2')})", f"round({name} * 0.5)",
+            f"floor({name} / 2)", f"ceil({name} / 2)", f"sqrt({name})", f"power({name}, 2)",
+            f"power({name}, {other})", f"ln({name})", f"exp({name})", f"sign({name} - {other})",
         )  # fmt: skip
 
     def string(self, component: Part) -> str | None:

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from sase.binding.types import FLOAT, INTEGER, STRING, DataType, Kind, merged
 
 
 @dataclass(frozen=True)
+class LiteralArgument:
+    """An argument after the values, which is a literal: its description and its valid values.
+
+    Kernels take the `default` if it is left out.
+    """
+
+    described: str
+    accepts: Callable[[Any], bool]
+    default: int = 0
+
+
+@dataclass(frozen=True)
 class Function:
     """A function of values.
 
-    `value` computes it for constants. The engine uses the `operation` of its kernels; a variadic
-    function is computed pairwise. Without an operation it takes one text, and `value` is called
-    once for each distinct text. NULL propagates, unless it `skips_null`.
+    It takes a number of `values` (None: any number of them), then literals, the `options`; the
+    `optional` last ones may be left out. `value` computes it for constants. The engine uses the
+    `operation` of its kernels; a choice among values is computed pairwise. Without an operation it
+    takes one text, and `value` is called once for each distinct text. NULL propagates, unless it
+    `skips_null`. Decimals become float64, unless it `is_exact`.
     """
 
     form: str
@@ -24,13 +40,26 @@ class Function:
     result: Callable[[list[DataType]], DataType]
     value: Callable[..., Any]
     operation: str | None = None
-    most: int | None = 1
+    values: int | None = 1
     skips_null: bool = False
+    options: tuple[LiteralArgument, ...] = ()
+    optional: int = 0
+    is_exact: bool = False
 
     @property
     def makes_text(self) -> bool:
         """Whether its result is a text."""
         return self.operation is None and self.result([STRING]) == STRING
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether it returns one of its arguments."""
+        return self.operation is not None and self.values is None
+
+    def wrong(self, types: Sequence[DataType]) -> int | None:
+        """The place of a value with a type that it does not take; options are not checked."""
+        values = enumerate(types[: self.values])
+        return next((place for place, each in values if not self.accepts(each)), None)
 
 
 def _is_string(data_type: DataType) -> bool:
@@ -72,7 +101,90 @@ def _of_text(
 
 def _choice(name: str, form: str, says: str, value: Callable[..., Any]) -> Function:
     form = f"{form}, all of one kind"
-    return Function(form, says, _is_any, merged, value, name.upper(), most=None, skips_null=True)
+    return Function(form, says, _is_any, merged, value, name.upper(), values=None, skips_null=True)
+
+
+def _of_number(
+    name: str,
+    says: str,
+    value: Callable[[Any], Any],
+    result: Callable[[list[DataType]], DataType],
+    *,
+    is_exact: bool = False,
+) -> Function:
+    form = f"{name}(x.a), of a number"
+    return Function(form, says, _is_number, result, value, name.upper(), is_exact=is_exact)
+
+
+def _float(_: list[DataType]) -> DataType:
+    return FLOAT
+
+
+def _kept(types: list[DataType]) -> DataType:
+    """The type of a rounded number: that of the number, but of floats float64."""
+    return replace(types[0], width=None)
+
+
+# ---------------------------------------------------------------- values of constants
+
+MOST_DIGITS = 15
+
+
+def _rounded(number: Any, digits: int = 0) -> Any:
+    """The nearest multiple of 10 to the minus `digits`; of two the one further from zero."""
+    if isinstance(number, int) or (isinstance(number, float) and math.isinf(number)):
+        return number
+    units = math.floor(abs(Fraction(number)) * 10**digits + Fraction(1, 2))
+    size = Fraction(units, 10**digits)
+    if isinstance(number, float):
+        return math.copysign(float(size), number)
+    return size if number > 0 else -size
+
+
+def _whole(down: bool) -> Callable[[Any], Any]:
+    def whole(number: Any) -> Any:
+        if isinstance(number, int) or (isinstance(number, float) and math.isinf(number)):
+            return number
+        found = math.floor(number) if down else math.ceil(number)
+        if isinstance(number, float):
+            return math.copysign(float(found), number)
+        return Fraction(found)
+
+    return whole
+
+
+def _root(number: Any) -> float | None:
+    return math.sqrt(number) if number >= 0 else None
+
+
+def _logarithm(number: Any) -> float | None:
+    return math.log(float(number)) if number > 0 else None
+
+
+def _exponential(number: Any) -> float:
+    try:
+        return math.exp(number)
+    except OverflowError:
+        return math.inf
+
+
+def _power(base: Any, exponent: Any) -> float | None:
+    base, exponent = float(base), float(exponent)
+    is_whole = math.isinf(exponent) or exponent.is_integer()
+    if (base == 0 and exponent < 0) or (base < 0 and not is_whole):
+        return None
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        return -math.inf if base < 0 and exponent % 2 else math.inf
+
+
+# ---------------------------------------------------------------- the table
+
+_DIGITS = LiteralArgument(
+    f"a whole number from 0 to {MOST_DIGITS}",
+    lambda each: type(each) is int and 0 <= each <= MOST_DIGITS,
+)
 
 
 FUNCTIONS = {
@@ -83,6 +195,45 @@ FUNCTIONS = {
         lambda types: signed(types[0]),
         abs,
         "ABSOLUTE",
+    ),
+    "round": Function(
+        "round(x.a, 2), of a number",
+        "the nearest number with at most 2 digits after the point, without the 2 the nearest whole"
+        " number; of two that are as near the one further from zero",
+        _is_number,
+        _kept,
+        _rounded,
+        "ROUND",
+        options=(_DIGITS,),
+        optional=1,
+        is_exact=True,
+    ),
+    "floor": _of_number(
+        "floor", "the greatest whole number up to it", _whole(down=True), _kept, is_exact=True
+    ),
+    "ceil": _of_number(
+        "ceil", "the least whole number from it on", _whole(down=False), _kept, is_exact=True
+    ),
+    "sqrt": _of_number("sqrt", "the square root; NULL of a negative number", _root, _float),
+    "power": Function(
+        "power(x.a, y.b), of two numbers",
+        "`x.a` to the power of `y.b`; NULL where that divides by zero or is no real number",
+        _is_number,
+        _float,
+        _power,
+        "POWER",
+        values=2,
+    ),
+    "ln": _of_number(
+        "ln", "the natural logarithm; NULL of zero and of a negative number", _logarithm, _float
+    ),
+    "exp": _of_number("exp", "e to the power of it", _exponential, _float),
+    "sign": _of_number(
+        "sign",
+        "1, 0 or -1",
+        lambda number: (number > 0) - (number < 0),
+        lambda _: INTEGER,
+        is_exact=True,
     ),
     "lower": _of_text("lower", "the text in lower case", str.lower),
     "upper": _of_text("upper", "the text in upper case", str.upper),
@@ -110,16 +261,24 @@ FUNCTIONS = {
 
 def chooses(name: str) -> bool:
     """Whether an operation is a function that returns one of its arguments."""
-    return name in FUNCTIONS and FUNCTIONS[name].most is None
+    return name in FUNCTIONS and FUNCTIONS[name].is_choice
+
+
+def is_exact(name: str) -> bool:
+    """Whether an operation is a function that keeps decimals."""
+    return name in FUNCTIONS and FUNCTIONS[name].is_exact
 
 
 _BEFORE = "; compute other values before, as a column"
 # Functions of other languages, in lower case, and their replacements.
 _FAMILIAR = (
     (
-        "round floor ceil ceiling trunc truncate sqrt exp log ln power pow sign",
-        f"numbers have  + - * / % , abs, least and greatest{_BEFORE}",
+        "trunc truncate log10 log2 sin cos tan cbrt",
+        f"numbers have  + - * / % , abs, round, floor, ceil, sqrt, power, ln and exp{_BEFORE}",
     ),
+    ("ceiling", "the least whole number from a number on is  ceil(x.a)"),
+    ("log", "the natural logarithm is  ln(x.a)"),
+    ("pow", "a power is  power(x.a, 2)"),
     ("mod", "the remainder is written  x.a % 2"),
     (
         "concat substr substring trim ltrim rtrim replace split left right reverse regexp_replace",

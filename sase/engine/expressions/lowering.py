@@ -330,12 +330,17 @@ class _Assembler:
         if function.operation is None:
             self.value(operands[0])
             self.look_up(Table(call.name))
-        elif function.most is None:
+        elif function.is_choice:
             self.choice(Op[function.operation], operands)
-        else:
+        elif call.name == "abs":
             self.value(operands[0])
-            operator = Op[f"{'TIME_' * is_time(*operands)}{function.operation}"]
-            self.calculate(operator, call)
+            self.calculate(Op.TIME_ABSOLUTE if is_time(*operands) else Op.ABSOLUTE, call)
+        else:
+            self.values(operands, ranked=False)
+            left_out = function.options[len(operands) - (function.values or 0) :]
+            for option in left_out:
+                self.write(Op.CONSTANT, INTEGER, option.default, put=1)
+            self.calculate(Op[function.operation], call, taken=len(operands) + len(left_out))
 
     def negative(self, operation: Operation) -> None:
         """Compile unary minus: zero minus an interval, or the product with −1, which keeps -0.0."""

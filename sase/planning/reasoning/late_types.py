@@ -184,8 +184,8 @@ class _Values:
         types = [self._compared_type(operand) for operand in operation.operands]
         function = FUNCTIONS.get(operation.name)
         if function is not None:
-            is_possible = all(map(function.accepts, types))
-            if function.most is None:
+            is_possible = function.wrong(types) is None
+            if function.is_choice:
                 is_possible &= all(a.compares_with(b) for a, b in combinations(types, 2))
         elif len(types) == 1:
             is_possible = types[0].is_number or types[0].compares_with(INTERVAL)

@@ -147,6 +147,8 @@ def references(variables: str, attributes: str) -> st.SearchStrategy[str]:
 
 
 def numbers(variables: str) -> st.SearchStrategy[str]:
+    read = references(variables, "ifmn")
+    read = any_of(read, formed("({} * {})", read, real_literals), formed("-({})", read))
     leaves = any_of(
         references(variables, "ifmn"), references(variables, "ifmn"), whole_literals, real_literals
     )
@@ -164,6 +166,11 @@ def numbers(variables: str) -> st.SearchStrategy[str]:
             formed("least({}, {}, {})", inner, inner, inner),
             formed("greatest({}, {})", inner, inner),
             formed("length({})", strings(variables)),
+            # Of a choice with a number with a point the naive matcher does not know the type.
+            formed("round({}, {})", read, st.sampled_from(["0", "1", "2", "15", "NULL"])),
+            formed("{}({})", st.sampled_from(["round", "floor", "ceil", "sign"]), read),
+            formed("{}({})", st.sampled_from(["sqrt", "ln", "exp"]), inner),
+            formed("power({}, {})", inner, inner),
         ),
         max_leaves=4,
     )
