@@ -42,7 +42,7 @@ _TEXT = r"""(?:'(?P<one>[^']*)'|"(?P<two>[^"]*)")"""
 PHRASES = (
     Phrase(r"(?:not\s+)?ilike\b", "ILIKE", "write  lower(x.a) LIKE 'abc%'"),
     Phrase(r"(?:not\s+)?(?:regexp|rlike|glob|matches)\b|similar\s+to\b|!?~\*?(?=\s*')",
-           "regular expression", _LIKE),
+           "regular expression", "write  regexp_matches(x.a, 'ab+')  or  x.a LIKE '%ab%'"),
     Phrase(r"(?:not\s+)?(?:contains|starts_?with|ends_?with)\b", "{here}", _LIKE),
     Phrase(r"escape(?=\s*')", "ESCAPE", r"a backslash escapes in LIKE:  x.a LIKE '10\%'"),
     Phrase(r"extract(?=\s*\()", "EXTRACT", "times have  + , -  and comparisons;"

@@ -17,7 +17,6 @@ from sase.binding.values.functions import FUNCTIONS, Function
 from sase.binding.values.text import condition_text, value_text
 from sase.lang.parser import parse_query
 from tests import naive
-from tests.naive.values import function
 
 ROOT = Path(__file__).parents[2]
 ROWS = [{"ts": number, "type": "A", "s": text} for number, text in enumerate(("İx", "b", "", None))]
@@ -35,9 +34,17 @@ def test_docs_list_every_function() -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_naive_matcher_knows_every_function(name: str) -> None:
+    """It computes the call that the docs show, as binding does for constants."""
     entry = FUNCTIONS[name]
-    values = ["Ab" if entry.accepts(STRING) else 1.5] * (entry.values or 1)
-    assert function(name, values) is not None
+    value = "'ab,Abb'" if entry.accepts(STRING) else "1.5"
+    call = f"{entry.form.partition('), ')[0]})".replace(", …", "").replace("y.", "x.")
+    query = f"EVENT A x RETURN {call.replace('x.a', value).replace('x.b', value)} AS v"
+    columns = bind_text(query).columns
+    assert columns is not None
+    (match,) = naive.match(parse_query(query), [{"ts": 1, "type": "A"}])
+    assert isinstance(columns[0].value, Constant)
+    assert match.values == {"v": columns[0].value.value}
+    assert match.values != {"v": None}
 
 
 def test_function_of_a_text_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:

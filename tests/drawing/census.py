@@ -28,6 +28,8 @@ IN_CONDITIONS = {
     "OR": r"\bOR\b", "NOT": r"\bNOT\b", "IS NULL": r"IS (NOT )?NULL", "IN": r"\bIN \(",
     "LIKE": r"\bLIKE\b", "BETWEEN": r"\bBETWEEN\b", "arithmetic": r" [-+*/%] ",
     "a function of numbers": r"\b(round|floor|ceil|sqrt|power|ln|exp|sign)\(",
+    "a function of texts": r"\b(trim|concat|substring|replace|split_part|\w+_with|contains)\(",
+    "a regular expression": "regexp_",
     "%": "%", "/": "/", "coalesce": "coalesce", "length": r"length\(",
     "parameter": r":\w+",
 }  # fmt: skip

@@ -28,6 +28,8 @@ LITERALS: dict[pa.DataType, list[tuple[str, Any]]] = {
     BOOLEAN: [("TRUE", True), ("FALSE", False)],
 }
 PATTERNS = ["x%", "%", "_", "_%", "%y", "x", "%é%", "x\\%", "x_%"]
+# These mean the same to RE2 and to Python.
+REGULAR = ["x", "^x", "y$", "[xy]", "x.?", "^$", "", "é|Y", "^(x|y)+$", "a*"]
 # A condition that is true more often is drawn more often.
 SIGNS = ["=", "=", "!=", "<>", "<", "<=", "<=", ">", ">=", ">=", "≠", "≤", "=="]
 
@@ -158,6 +160,11 @@ class Writer:
         return self.one_of(
             f"lower({name})", f"upper({name})", f"coalesce({name}, {literal})",
             f"greatest({name}, {literal})", f"least({name}, {self.one_of(*names)})",
+            f"trim({name})", f"concat({name}, {literal})", f"concat('x', {name}, NULL)",
+            f"substring({name}, {self.one_of('1, 1', '2', '1, 2')})", f"replace({name}, 'x', 'y')",
+            f"split_part({name}, 'x', {self.one_of('1', '2')})",
+            f"regexp_extract({name}, '{self.one_of(*REGULAR)}')",
+            f"regexp_extract({name}, '(x|y)(y?)', {self.one_of('0', '1', '2')})",
         )  # fmt: skip
 
     # ------------------------------------------------------------ atomic conditions
@@ -216,9 +223,14 @@ class Writer:
         if a is None:
             return None
         sign, not_, lit = self.one_of(*SIGNS), self._not(), self.literal
-        match self.draw.randint(0, 5):
+        match self.draw.randint(0, 7):
             case 0:
                 return f"{a} {sign} {lit(STRING)}"
+            case 6:
+                name = self.one_of("starts_with", "ends_with", "contains")
+                return f"{not_}{name}({a}, {lit(STRING)})"
+            case 7:
+                return f"{not_}regexp_matches({a}, '{self.one_of(*REGULAR)}')"
             case 1:
                 return f"{a} {sign} {b}"
             case 2:

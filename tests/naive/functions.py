@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from typing import Any
@@ -54,6 +55,39 @@ def _or_infinite(function: Callable[[float], float], number: float) -> float:
         return math.inf
 
 
+def _trim(text: str) -> str:
+    while text and text[0].isspace():
+        text = text[1:]
+    while text and text[-1].isspace():
+        text = text[:-1]
+    return text
+
+
+def _substring(text: str, first: int, count: int | None = None) -> str:
+    places = enumerate(text, 1)
+    return "".join(c for p, c in places if p >= first and (count is None or p < first + count))
+
+
+def _replace(text: str, old: str, new: str) -> str | None:
+    found = re.sub(re.escape(old), lambda _: new, text)
+    return None if len(found) > max(2**20, len(text)) else found
+
+
+def _split_part(text: str, separator: str, number: int) -> str:
+    parts = re.split(re.escape(separator), text)
+    return dict(enumerate(parts, 1)).get(number, "")
+
+
+def _search(text: str, pattern: str) -> re.Match[str] | None:
+    """For patterns that mean the same to RE2 and to Python, but for `$`."""
+    return re.search(re.sub(r"(?<!\\)\$", r"\\Z", pattern), text, re.ASCII)
+
+
+def _extract(text: str, pattern: str, group: int = 0) -> str | None:
+    found = _search(text, pattern)
+    return found and (found[group] or "")
+
+
 # By name: the types of the arguments, and the value of arguments that are not NULL.
 Number = (int, float, Decimal)
 FUNCTIONS: Mapping[str, tuple[tuple[Any, ...], Callable[..., Any]]] = {
@@ -64,12 +98,23 @@ FUNCTIONS: Mapping[str, tuple[tuple[Any, ...], Callable[..., Any]]] = {
     "power": ((Number, Number), _power),
     "ln": ((Number,), _ln),
     "exp": ((Number,), _exp),
+    "trim": ((str,), _trim),
+    "substring": ((str, int, int), _substring),
+    "replace": ((str, str, str), _replace),
+    "split_part": ((str, str, int), _split_part),
+    "starts_with": ((str, str), lambda text, part: text[: len(part)] == part),
+    "ends_with": ((str, str), lambda text, part: text[::-1][: len(part)] == part[::-1]),
+    "contains": ((str, str), lambda text, part: text.find(part) >= 0),
+    "regexp_matches": ((str, str), lambda text, pattern: _search(text, pattern) is not None),
+    "regexp_extract": ((str, str, int), _extract),
     "sign": ((Number,), lambda number: (number > 0) - (number < 0)),
 }
 
 
 def applied(name: str, arguments: Sequence[Any]) -> Any:
     """The value of a function; NULL if an argument is."""
+    if name == "concat":  # which skips NULLs
+        return "".join(each for each in arguments if each is not None)
     if name not in FUNCTIONS:
         raise NotImplementedError(f"the function {name} of {len(arguments)} arguments")
     kinds, function = FUNCTIONS[name]

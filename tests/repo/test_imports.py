@@ -112,6 +112,7 @@ HOMES = {
     "numba": ("sase.engine.kernels",),
     "numpy": ("sase.diagnostics", "sase.engine", "sase.generate", "sase.spark"),
     "pyarrow": (
+        "sase.base.regular_expressions",
         "sase.cli.pandas_import",
         "sase.engine.columns",
         "sase.engine.sources",

@@ -22,6 +22,7 @@ from sase.binding.conditions.parts import references
 from sase.binding.names.scope import Scope, is_unknown
 from sase.binding.types import BOOLEAN, STRING, DataType, Kind
 from sase.binding.values.folding import fold_comparison
+from sase.binding.values.functions import LONGEST_PATTERN
 from sase.binding.values.literals import beside, bind_literal, is_written
 from sase.binding.values.time_zones import warn_of_zones
 from sase.binding.values.values import bind_operand, bind_value, joined_texts, on_raw_time
@@ -30,8 +31,6 @@ from sase.lang.printer import to_text
 from sase.source import Span
 
 LONGEST_QUOTED = 40
-# Characters of a LIKE pattern: matching may scan a text once for each.
-LONGEST_PATTERN = 4096
 
 OPPOSITES: dict[ast.ComparisonOperator, ast.ComparisonOperator] = {
     "=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">",

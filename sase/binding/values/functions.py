@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from sase.binding.types import FLOAT, INTEGER, STRING, DataType, Kind, merged
+from sase.base import regular_expressions
+from sase.binding.types import BOOLEAN, FLOAT, INTEGER, STRING, DataType, Kind, merged
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Function:
     It takes a number of `values` (None: any number of them), then literals, the `options`; the
     `optional` last ones may be left out. `value` computes it for constants. The engine uses the
     `operation` of its kernels; a choice among values is computed pairwise. Without an operation it
-    takes one text, and `value` is called once for each distinct text. NULL propagates, unless it
-    `skips_null`. Decimals become float64, unless it `is_exact`.
+    takes one text, beside literals, and `value` is called once for each distinct text. NULL
+    propagates, unless it `skips_null`. Decimals become float64, unless it `is_exact`.
     """
 
     form: str
@@ -45,6 +46,10 @@ class Function:
     options: tuple[LiteralArgument, ...] = ()
     optional: int = 0
     is_exact: bool = False
+    # Computes it for many texts at once.
+    vector: Callable[..., list[Any]] | None = None
+    # The reason why a combination of options is invalid.
+    problem: Callable[..., str | None] | None = None
 
     @property
     def makes_text(self) -> bool:
@@ -99,6 +104,20 @@ def _of_text(
     return Function(f"{name}(x.a), of a text", says, _is_string, lambda _: result, value)
 
 
+def _with_text(name: str, says: str, value: Callable[[str, str], bool]) -> Function:
+    """A test of a text by a literal."""
+    form = f"{name}(x.a, 'abc'), of a text"
+    return Function(form, says, _is_string, _boolean, value, options=(_TEXT,))
+
+
+def _boolean(_: list[DataType]) -> DataType:
+    return BOOLEAN
+
+
+def _text(_: list[DataType]) -> DataType:
+    return STRING
+
+
 def _choice(name: str, form: str, says: str, value: Callable[..., Any]) -> Function:
     form = f"{form}, all of one kind"
     return Function(form, says, _is_any, merged, value, name.upper(), values=None, skips_null=True)
@@ -124,6 +143,9 @@ def _kept(types: list[DataType]) -> DataType:
     """The type of a rounded number: that of the number, but of floats float64."""
     return replace(types[0], width=None)
 
+
+# Characters of a pattern of LIKE, or of a regular expression.
+LONGEST_PATTERN = 4096
 
 # ---------------------------------------------------------------- values of constants
 
@@ -179,11 +201,45 @@ def _power(base: Any, exponent: Any) -> float | None:
         return -math.inf if base < 0 and exponent % 2 else math.inf
 
 
+def _substring(text: str, first: int, count: int | None = None) -> str:
+    return text[first - 1 :] if count is None else text[first - 1 : first - 1 + count]
+
+
+# The most characters of a text that `replace` makes; it could double a text again and again.
+LONGEST_TEXT = 2**20
+
+
+def _replaced(text: str, old: str, new: str) -> str | None:
+    """The text with a part replaced everywhere; NULL if it gets too long."""
+    count = text.count(old) if old else 0
+    is_long = len(text) + count * (len(new) - len(old)) > max(LONGEST_TEXT, len(text))
+    return None if is_long else text.replace(old, new, count)
+
+
+def _part(text: str, separator: str, number: int) -> str:
+    parts = text.split(separator, number)
+    return parts[number - 1] if number <= len(parts) else ""
+
+
 # ---------------------------------------------------------------- the table
 
 _DIGITS = LiteralArgument(
     f"a whole number from 0 to {MOST_DIGITS}",
     lambda each: type(each) is int and 0 <= each <= MOST_DIGITS,
+)
+_TEXT = LiteralArgument("a text", lambda each: isinstance(each, str))
+_PART_OF_TEXT = LiteralArgument(
+    "a text that is not empty", lambda each: isinstance(each, str) and each != ""
+)
+_PLACE = LiteralArgument("a whole number from 1 on", lambda each: type(each) is int and each >= 1)
+_COUNT = LiteralArgument("a whole number from 0 on", lambda each: type(each) is int and each >= 0)
+_PATTERN = LiteralArgument(
+    f"a regular expression of at most {LONGEST_PATTERN:,} characters",
+    lambda each: isinstance(each, str) and len(each) <= LONGEST_PATTERN,
+)
+_GROUP = LiteralArgument(
+    f"a whole number from 0 to {regular_expressions.MOST_GROUP}",
+    lambda each: type(each) is int and 0 <= each <= regular_expressions.MOST_GROUP,
 )
 
 
@@ -238,6 +294,66 @@ FUNCTIONS = {
     "lower": _of_text("lower", "the text in lower case", str.lower),
     "upper": _of_text("upper", "the text in upper case", str.upper),
     "length": _of_text("length", "the number of code points", len, INTEGER),
+    "trim": _of_text("trim", "the text without white space at both ends", str.strip),
+    "concat": Function(
+        "concat('abc', x.a, …), of texts",
+        "the joined texts; NULLs are skipped, and all but one are literals",
+        _is_string,
+        _text,
+        lambda *texts: "".join(texts),
+        values=None,
+        skips_null=True,
+    ),
+    "substring": Function(
+        "substring(x.a, 2, 3), of a text",
+        "3 characters from the second on, without the 3 all from there on",
+        _is_string,
+        _text,
+        _substring,
+        options=(_PLACE, _COUNT),
+        optional=1,
+    ),
+    "replace": Function(
+        "replace(x.a, 'ab', 'c'), of a text",
+        "the text with each `ab` replaced, from the left; NULL if that has more than 1,048,576"
+        " characters",
+        _is_string,
+        _text,
+        _replaced,
+        options=(_PART_OF_TEXT, _TEXT),
+    ),
+    "split_part": Function(
+        "split_part(x.a, ',', 2), of a text",
+        "the second part between commas; empty if there are fewer",
+        _is_string,
+        _text,
+        _part,
+        options=(_PART_OF_TEXT, _PLACE),
+    ),
+    "starts_with": _with_text("starts_with", "whether it begins with `abc`", str.startswith),
+    "ends_with": _with_text("ends_with", "whether it ends with `abc`", str.endswith),
+    "contains": _with_text("contains", "whether `abc` is a part of it", str.__contains__),
+    "regexp_matches": Function(
+        "regexp_matches(x.a, '^a+$'), of a text",
+        "whether a part of it matches a regular expression of RE2",
+        _is_string,
+        _boolean,
+        lambda text, pattern: regular_expressions.matches([text], pattern)[0],
+        options=(_PATTERN,),
+        vector=regular_expressions.matches,
+        problem=regular_expressions.problem,
+    ),
+    "regexp_extract": Function(
+        "regexp_extract(x.a, 'a(b+)', 1), of a text",
+        "the first part that matches, or group 1 of it; NULL without a match",
+        _is_string,
+        _text,
+        lambda text, *how: regular_expressions.extracts([text], *how)[0],
+        options=(_PATTERN, _GROUP),
+        optional=1,
+        vector=regular_expressions.extracts,
+        problem=regular_expressions.problem,
+    ),
     "coalesce": _choice(
         "coalesce",
         "coalesce(x.a, x.b, …)",
@@ -281,14 +397,18 @@ _FAMILIAR = (
     ("pow", "a power is  power(x.a, 2)"),
     ("mod", "the remainder is written  x.a % 2"),
     (
-        "concat substr substring trim ltrim rtrim replace split left right reverse regexp_replace",
-        f"texts have  lower, upper, length and LIKE{_BEFORE}",
+        "ltrim rtrim left right reverse lpad rpad repeat initcap position instr",
+        "texts have  lower, upper, length, trim, concat, substring, replace, split_part and"
+        f" regexp_extract{_BEFORE}",
     ),
+    ("substr", "a part of a text is  substring(x.a, 2, 3)"),
+    ("split", "the second part of a text is  split_part(x.a, ',', 2)"),
+    ("startswith", "write  starts_with(x.a, 'abc')"),
+    ("endswith", "write  ends_with(x.a, 'abc')"),
+    ("regexp_like regexp matches", "write  regexp_matches(x.a, '^a+$')"),
     (
-        "contains startswith starts_with endswith ends_with position instr regexp_like regexp"
-        " matches regexp_matches",
-        "texts are compared with a pattern by  x.a LIKE '%abc%' , in which  %  is any text and  _"
-        "  any character",
+        "regexp_replace",
+        "there are  regexp_matches(x.a, 'ab+')  and  regexp_extract(x.a, 'a(b+)', 1)",
     ),
     ("char_length", "the length of a text is  length(x.a)"),
     ("ifnull nvl isnull", "in place of NULL a value is  coalesce(x.a, 0)"),

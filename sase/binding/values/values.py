@@ -103,7 +103,7 @@ def joined_texts(node: ast.Expression, scope: Scope) -> Iterator[str]:
     text, (start, end) = scope.problems.source.text, node.span
     near = text[:start].rstrip()[-2:], text[end:].lstrip()[:2]
     if "||" in near or "||" in text[start:end]:
-        yield "`||` is OR here, and texts are not joined: compute that before, as a column"
+        yield "`||` is OR here; a text is joined with literals by  concat(x.a, 'abc')"
 
 
 def _checked_range(literal: Expression, scope: Scope) -> Expression:
@@ -335,6 +335,8 @@ def _function(
             wrong.span,
             f"it is called as  {function.form}",
         )
+    if function.operation is None and not _is_of_one_text(function, operands, node, scope):
+        return unknown(node)
     if not _options_fit(function, operands, node, scope):
         return unknown(node)
     return _operation(node.function.text, function.result(types), operands, node, scope)
@@ -356,7 +358,33 @@ def _options_fit(
             )
         if not isinstance(given, Placeholder) or is_unknown(given):
             return False
-    return True
+    options = operands[function.values :]
+    known = [each.value for each in options if isinstance(each, Constant)]
+    if function.problem is None or len(known) < len(options) or None in known:
+        return True
+    problem = function.problem(*known)
+    if problem is not None:
+        scope.problems.error(
+            "bad-pattern", problem, options[0].span,
+            "https://github.com/google/re2/wiki/Syntax  has its language",
+        )  # fmt: skip
+    return problem is None
+
+
+def _is_of_one_text(
+    function: Function, operands: tuple[Expression, ...], node: ast.Call, scope: Scope
+) -> bool:
+    """Whether at most one value is not a literal; others are reported."""
+    texts = [each for each in operands if not isinstance(each, Constant | Placeholder)]
+    if function.values is not None or len(texts) < 2:
+        return True
+    scope.problems.error(
+        "wrong-arguments",
+        f"{node.function.text} takes one text of an event, beside literals, and here is another",
+        texts[1].span,
+        "join texts of events before, as a column",
+    )
+    return False
 
 
 def _unknown_function(node: ast.Call, scope: Scope) -> None:

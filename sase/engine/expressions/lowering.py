@@ -131,6 +131,15 @@ def _nothing() -> Lowered:
     return _Assembler(ProgramLayout({})).finished(())
 
 
+def _level(value: Expression) -> int:
+    """The most functions, one of the other, that made a text."""
+    if not isinstance(value, Operation):
+        return 0
+    function = FUNCTIONS.get(value.name)
+    levels = max((_level(each) for each in value.operands), default=0)
+    return levels + (function is not None and function.makes_text)
+
+
 @dataclass
 class _Assembler:
     """Assembles code; jumps and the bounds of lists are patched once known."""
@@ -265,7 +274,7 @@ class _Assembler:
         self.value(condition.operand)
         pattern = literal(condition.pattern)
         if isinstance(pattern, str):
-            self.look_up(Table("like", pattern))
+            self.look_up(Table("like", (pattern,)))
             self.write(Op.HOLDS, not condition.negated, taken=1)
         else:
             self.write(Op.CONSTANT, put=1)  # NULL
@@ -328,8 +337,7 @@ class _Assembler:
         """Compile a function by the table of functions."""
         function, operands = FUNCTIONS[call.name], call.operands
         if function.operation is None:
-            self.value(operands[0])
-            self.look_up(Table(call.name))
+            self.function_of_text(call)
         elif function.is_choice:
             self.choice(Op[function.operation], operands)
         elif call.name == "abs":
@@ -341,6 +349,29 @@ class _Assembler:
             for option in left_out:
                 self.write(Op.CONSTANT, INTEGER, option.default, put=1)
             self.calculate(Op[function.operation], call, taken=len(operands) + len(left_out))
+
+    def function_of_text(self, call: Operation) -> None:
+        """Compile a function of one text and literals: a table has the result for each text."""
+        function, operands = FUNCTIONS[call.name], call.operands
+        known = (Constant, Placeholder)
+        own = next((p for p, each in enumerate(operands) if not isinstance(each, known)), 0)
+        literals = {
+            place: literal(each)
+            for place, each in enumerate(operands)
+            if place != own and isinstance(each, known)
+        }
+        if not function.skips_null and None in literals.values():
+            self.write(Op.CONSTANT, put=1)  # NULL
+            return
+        kept = {place: each for place, each in literals.items() if each is not None}
+        before = sum(place < own for place in kept)
+        self.value(operands[own])
+        level = _level(operands[own]) if function.makes_text else None
+        self.look_up(Table(call.name, tuple(kept.values()), before, level))
+        if function.skips_null:
+            without = Constant(call.type, function.value(*kept.values()))
+            self.write(Op.CONSTANT, *constant(without, self.layout.interner), put=1)
+            self.write(Op.COALESCE, taken=2, put=1)
 
     def negative(self, operation: Operation) -> None:
         """Compile unary minus: zero minus an interval, or the product with −1, which keeps -0.0."""

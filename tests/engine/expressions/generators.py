@@ -129,6 +129,19 @@ patterns = st.text("aAb%_\\ßx", max_size=4).filter(
 )
 
 
+some_text = text_literals.filter(lambda text: text != "''")
+characters = st.sampled_from(
+    ["a", "b", ".", "[a-c]", "[^a]", r"\d", r"\w", "ß", "𐐨", r"\.", "(ab)"]
+)
+regular_expressions = st.lists(
+    st.tuples(characters, st.sampled_from(["", "", "*", "+", "?", "{2}"])).map("".join), max_size=3
+).flatmap(
+    lambda parts: st.sampled_from(["{}", "^{}", "{}$", "^{}$", "a|{}"]).map(
+        lambda form: form.format("".join(parts))
+    )
+)
+
+
 # ---------------------------------------------------------------- expressions
 
 
@@ -186,6 +199,16 @@ def strings(variables: str) -> st.SearchStrategy[str]:
             formed("coalesce({}, {})", inner, inner),
             formed("least({}, {})", inner, inner),
             formed("greatest({}, {})", inner, inner),
+            formed("trim({})", inner),
+            formed("concat({}, {}, {})", any_of(text_literals, "NULL"), inner, text_literals),
+            formed("substring({}, {})", inner, st.sampled_from(["1", "2", "1, 0", "2, 1", "9, 9"])),
+            formed("replace({}, {}, {})", inner, some_text, text_literals),
+            formed("split_part({}, {}, {})", inner, some_text, st.sampled_from("12")),
+            formed("regexp_extract({}, '{}')", inner, regular_expressions),
+            formed("regexp_extract({}, '{}', NULL)", inner, regular_expressions),
+            formed(
+                "regexp_extract({}, '(a|({}))x?', {})", inner, characters, st.sampled_from("012")
+            ),
         ),
         max_leaves=3,
     )
@@ -212,6 +235,7 @@ def spans(variables: str, deep: bool = True) -> st.SearchStrategy[str]:
 
 signs = st.sampled_from(["=", "!=", "<", "<=", ">", ">="])
 nots = st.sampled_from(["", "NOT "])
+tests_of_text = st.sampled_from(["starts_with", "ends_with", "contains"])
 
 
 def atoms(variables: str) -> st.SearchStrategy[str]:
@@ -226,6 +250,10 @@ def atoms(variables: str) -> st.SearchStrategy[str]:
         formed("{} LIKE '{}'", strings(variables), patterns),
         formed("{} NOT LIKE '{}'", strings(variables), patterns),
         references(variables, "bc"),
+        formed("{}({}, {})", tests_of_text, strings(variables), text_literals),
+        formed("NOT {}({}, {})", tests_of_text, strings(variables), text_literals),
+        formed("regexp_matches({}, '{}')", strings(variables), regular_expressions),
+        formed("{}({}, 'a') = {}", tests_of_text, strings(variables), references(variables, "b")),
         formed(
             "coalesce({}, TRUE) {} {}",
             references(variables, "bc"),
