@@ -40,7 +40,6 @@ _BEGINS = r"(?:(?<=event\s)|(?<=pattern\s))"
 _TEXT = r"""(?:'(?P<one>[^']*)'|"(?P<two>[^"]*)")"""
 
 PHRASES = (
-    Phrase(r"(?:not\s+)?ilike\b", "ILIKE", "write  lower(x.a) LIKE 'abc%'"),
     Phrase(r"(?:not\s+)?(?:regexp|rlike|glob|matches)\b|similar\s+to\b|!?~\*?(?=\s*')",
            "regular expression", "write  regexp_matches(x.a, 'ab+')  or  x.a LIKE '%ab%'"),
     Phrase(r"(?:not\s+)?(?:contains|starts_?with|ends_?with)\b", "{here}", _LIKE),
@@ -247,7 +246,7 @@ HABITS = (
     Habit("not", "null", "a value is tested for NULL with IS", "write  x.a IS NOT NULL"),
     Habit("in", r"[^(]*", "IN is followed by a list of literals in brackets",
           "write  x.a IN (1, 2)"),
-    Habit("like", r".*", "LIKE is followed by a pattern in quotes, or by a parameter",
+    Habit("i?like", r".*", "LIKE is followed by a pattern in quotes, or by a parameter",
           "write  x.a LIKE \'abc%\'"),
     Habit(r"limit \d+", "offset", "there is no OFFSET", "take the first results with  LIMIT 10"),
     Habit("limit", r"[^;]*", "LIMIT is followed by a whole number, or by a parameter",

@@ -236,7 +236,8 @@ class Writer:
             case 2:
                 return f"{a} {not_}IN ({lit(STRING)}, 'x', {lit(STRING)})"
             case 3:
-                return f"{a} {not_}LIKE '{self.one_of(*PATTERNS)}'"
+                like = self.one_of("LIKE", "LIKE", "ILIKE")
+                return f"{a} {not_}{like} '{self.one_of(*PATTERNS)}'"
             case 4:
                 return self.one_of(
                     f"{a} {not_}BETWEEN '' AND {lit(STRING)}",

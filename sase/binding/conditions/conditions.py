@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from sase.binding.bound import (
     All,
@@ -15,13 +16,14 @@ from sase.binding.bound import (
     Like,
     Membership,
     NullTest,
+    Operation,
     Placeholder,
     Truth,
 )
 from sase.binding.conditions.parts import references
 from sase.binding.names.scope import Scope, is_unknown
 from sase.binding.types import BOOLEAN, STRING, DataType, Kind
-from sase.binding.values.folding import fold_comparison
+from sase.binding.values.folding import fold_comparison, fold_operation
 from sase.binding.values.functions import LONGEST_PATTERN
 from sase.binding.values.literals import beside, bind_literal, is_written
 from sase.binding.values.time_zones import warn_of_zones
@@ -227,7 +229,7 @@ def _like(node: ast.Like, scope: Scope, negated: bool) -> Condition:
         if not value.type.compares_with(STRING):
             scope.problems.error(
                 "incompatible-types",
-                f"LIKE is for texts, and {_described(value, scope)}",
+                f"{'I' * node.in_any_case}LIKE is for texts, and {_described(value, scope)}",
                 value.span,
                 "compare numbers and times with  =  <  BETWEEN",
             )
@@ -241,7 +243,20 @@ def _like(node: ast.Like, scope: Scope, negated: bool) -> Condition:
             "compare a long text with  =  or look for a shorter part of it",
         )
         return Truth(True, span=node.span)
+    if node.in_any_case:
+        operand, lowered = _lowered(operand), _lowered(pattern)
+        assert isinstance(lowered, Constant | Placeholder)
+        pattern = lowered
     return Like(operand, pattern, node.negated != negated, span=node.span)
+
+
+def _lowered(value: Expression) -> Expression:
+    """A text in lower case; a parameter without a value stays, as no plan with it runs."""
+    if isinstance(value, Constant):
+        return replace(value, value=fold_operation("lower", [value.value]))
+    if isinstance(value, Placeholder):
+        return value
+    return Operation(STRING, "lower", (value,), span=value.span)
 
 
 def _null_test(node: ast.NullTest, scope: Scope, negated: bool) -> Condition:

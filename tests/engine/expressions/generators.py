@@ -248,12 +248,23 @@ def atoms(variables: str) -> st.SearchStrategy[str]:
     ]
     made = [
         formed("{} LIKE '{}'", strings(variables), patterns),
-        formed("{} NOT LIKE '{}'", strings(variables), patterns),
+        any_of(
+            formed("{} NOT LIKE '{}'", strings(variables), patterns),
+            formed("{} NOT ILIKE '{}'", strings(variables), patterns),
+            formed("{} ILIKE '{}%'", strings(variables), patterns),
+        ),
         references(variables, "bc"),
-        formed("{}({}, {})", tests_of_text, strings(variables), text_literals),
-        formed("NOT {}({}, {})", tests_of_text, strings(variables), text_literals),
-        formed("regexp_matches({}, '{}')", strings(variables), regular_expressions),
-        formed("{}({}, 'a') = {}", tests_of_text, strings(variables), references(variables, "b")),
+        any_of(
+            formed("{}({}, '')", tests_of_text, strings(variables)),
+            formed("{}{}({}, {})", nots, tests_of_text, strings(variables), text_literals),
+            formed("{}regexp_matches({}, '{}')", nots, strings(variables), regular_expressions),
+            formed(
+                "NOT {}({}, 'a') = {}",
+                tests_of_text,
+                strings(variables),
+                references(variables, "b"),
+            ),
+        ),
         formed(
             "coalesce({}, TRUE) {} {}",
             references(variables, "bc"),
