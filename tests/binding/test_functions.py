@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import sase
 from sase.binding import Schema, bind_text
 from sase.binding.bound import Constant
-from sase.binding.types import INTERVAL, STRING, TIMESTAMP, DataType, Kind
+from sase.binding.types import FLOAT, INTERVAL, STRING, TIMESTAMP, DataType, Kind
 from sase.binding.values.functions import FUNCTIONS, Function
 from sase.binding.values.text import condition_text, value_text
 from sase.lang.parser import parse_query
@@ -36,15 +36,23 @@ def test_docs_list_every_function() -> None:
 def test_naive_matcher_knows_every_function(name: str) -> None:
     """It computes the call that the docs show, as binding does for constants."""
     entry = FUNCTIONS[name]
-    value = "'ab,Abb'" if entry.accepts(STRING) else "1.5"
-    call = f"{entry.form.partition('), ')[0]})".replace(", …", "").replace("y.", "x.")
+    kinds = [("'ab,Abb'", STRING), ("1.5", FLOAT), ("TIMESTAMP '1969-07-20 20:17:40'", TIMESTAMP)]
+    value = next(text for text, kind in kinds if entry.accepts(kind))
+    call = (
+        f"{entry.form.partition('), ')[0]})".replace(", …", "")
+        .replace("y.", "x.")
+        .replace("x.ts", "x.a")
+    )
     query = f"EVENT A x RETURN {call.replace('x.a', value).replace('x.b', value)} AS v"
     columns = bind_text(query).columns
     assert columns is not None
     (match,) = naive.match(parse_query(query), [{"ts": 1, "type": "A"}])
     assert isinstance(columns[0].value, Constant)
-    assert match.values == {"v": columns[0].value.value}
-    assert match.values != {"v": None}
+    found = columns[0].value.value
+    if columns[0].value.type.kind is Kind.TIMESTAMP:
+        found = datetime(1970, 1, 1) + timedelta(microseconds=found // 1000)  # noqa: DTZ001
+    assert match.values == {"v": found}
+    assert found is not None
 
 
 def test_function_of_a_text_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,6 +69,26 @@ def test_function_of_a_text_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [match["b"] for match in sase.match(query, ROWS).to_pylist()] == ["Xİ"]
     with pytest.raises(sase.BindingError, match="did you mean `backwards`"):
         sase.match("EVENT A x WHERE bakwards(x.s) = 'a'", ROWS)
+
+
+AWARE = [{"ts": 1, "type": "A", "u": datetime(2024, 2, 29, tzinfo=UTC)}]
+KNOWN = (
+    ("ts", DataType(Kind.INTEGER)), ("type", STRING), ("u", DataType(Kind.TIMESTAMP, "us")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", [Schema(), Schema(columns=KNOWN)], ids=["open", "without zone"])
+def test_parts_of_a_time_with_a_zone_are_refused(schema: Schema) -> None:
+    """By binding if the zone is known, and otherwise as soon as there are events."""
+    query = "EVENT A x WHERE year(x.u) = 2024"
+    with pytest.raises(sase.BindingError, match="year is of times without a time zone"):
+        sase.match(query, AWARE)
+    plan = sase.compile(query, schema)
+    naive_times = [{**row, "u": datetime(2024, 2, 29)} for row in AWARE]  # noqa: DTZ001
+    assert len(plan.open().push(naive_times)) == 1
+    matcher = plan.open()
+    with pytest.raises(sase.SchemaError, match="`x.u` has a time zone"):
+        matcher.push(AWARE)
 
 
 # ---------------------------------------------------------------- folding

@@ -30,6 +30,7 @@ LITERALS: dict[pa.DataType, list[tuple[str, Any]]] = {
 PATTERNS = ["x%", "%", "_", "_%", "%y", "x", "%é%", "x\\%", "x_%"]
 # These mean the same to RE2 and to Python.
 REGULAR = ["x", "^x", "y$", "[xy]", "x.?", "^$", "", "é|Y", "^(x|y)+$", "a*"]
+UNITS = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"]
 # A condition that is true more often is drawn more often.
 SIGNS = ["=", "=", "!=", "<>", "<", "<=", "<=", ">", ">=", ">=", "≠", "≤", "=="]
 
@@ -276,6 +277,13 @@ class Writer:
             "days": "DATE '{}'",
         }
         text = written.get(clock.name, "{}").format(moment)
+        if clock.name in written and self.chance(40):
+            name, unit = self.one_of("minute", "second", "hour", "day"), self.one_of(*UNITS)
+            return self.one_of(
+                f"{name}({lead}{self.setting.time}) {self.one_of(*SIGNS)} {self.one_of('0', '3')}",
+                f"date_trunc('{unit}', {lead}{self.setting.time}) {self.one_of(*SIGNS)} {text}",
+                f"weekday({lead}{self.setting.time}) + year({lead}{self.setting.time}) > 0",
+            )
         return f"{lead}{self.setting.time} {self.one_of(*SIGNS)} {text}"
 
     def _numbers(self, left: Part, right: Part) -> str | None:

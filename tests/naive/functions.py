@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
+import numpy as np
+
 # Enough digits for any float64, none of which has more than 1,100.
 WIDE = Context(prec=1500)
+DAY = 86400 * 10**9
 
 
 def _to_multiple(rounding: str) -> Callable[..., Any]:
@@ -88,6 +92,53 @@ def _extract(text: str, pattern: str, group: int = 0) -> str | None:
     return found and (found[group] or "")
 
 
+class Time:
+    """A time has `nanoseconds` since 1970, and a `kind`."""
+
+    @staticmethod
+    def fits(value: Any) -> bool:
+        if getattr(value, "kind", None) == "aware":
+            raise NotImplementedError("parts of a time with a time zone")
+        return hasattr(value, "kind")
+
+
+def _in_unit(time: Any, unit: str) -> np.datetime64:
+    return np.datetime64(time.nanoseconds // 1000, "us").astype(f"datetime64[{unit}]")
+
+
+def _number(time: np.datetime64) -> int:
+    return int(time.astype(np.int64))
+
+
+def _of_day(unit: str, size: int) -> Callable[[Any], int]:
+    return lambda time: _number(_in_unit(time, unit)) % size
+
+
+def _days_from(time: Any, unit: str) -> int:
+    return _number(_in_unit(time, "D")) - _number(_in_unit(time, unit).astype("datetime64[D]"))
+
+
+def _weekday(time: Any) -> int:
+    return (_number(_in_unit(time, "D")) + 3) % 7 + 1
+
+
+def _week(time: Any) -> int:
+    """A week is of the year of its Thursday."""
+    thursday = replace(time, nanoseconds=time.nanoseconds + (4 - _weekday(time)) * DAY)
+    return _days_from(thursday, "Y") // 7 + 1
+
+
+def _date_trunc(part: str, time: Any) -> Any:
+    part = part.lower()
+    unit = {"year": "Y", "quarter": "M", "month": "M", "hour": "h", "minute": "m", "second": "s"}
+    begin = _in_unit(time, unit.get(part, "D"))
+    if part == "quarter":
+        begin -= _number(begin) % 3
+    if part == "week":
+        begin -= _weekday(time) - 1
+    return replace(time, nanoseconds=_number(begin.astype("datetime64[us]")) * 1000)
+
+
 # By name: the types of the arguments, and the value of arguments that are not NULL.
 Number = (int, float, Decimal)
 FUNCTIONS: Mapping[str, tuple[tuple[Any, ...], Callable[..., Any]]] = {
@@ -107,6 +158,16 @@ FUNCTIONS: Mapping[str, tuple[tuple[Any, ...], Callable[..., Any]]] = {
     "contains": ((str, str), lambda text, part: text.find(part) >= 0),
     "regexp_matches": ((str, str), lambda text, pattern: _search(text, pattern) is not None),
     "regexp_extract": ((str, str, int), _extract),
+    "year": ((Time,), lambda time: _number(_in_unit(time, "Y")) + 1970),
+    "quarter": ((Time,), lambda time: _number(_in_unit(time, "M")) % 12 // 3 + 1),
+    "month": ((Time,), lambda time: _number(_in_unit(time, "M")) % 12 + 1),
+    "week": ((Time,), _week),
+    "day": ((Time,), lambda time: _days_from(time, "M") + 1),
+    "weekday": ((Time,), _weekday),
+    "hour": ((Time,), _of_day("h", 24)),
+    "minute": ((Time,), _of_day("m", 60)),
+    "second": ((Time,), _of_day("s", 60)),
+    "date_trunc": ((str, Time), _date_trunc),
     "sign": ((Number,), lambda number: (number > 0) - (number < 0)),
 }
 
@@ -121,6 +182,7 @@ def applied(name: str, arguments: Sequence[Any]) -> Any:
     if any(each is None for each in arguments):
         return None
     for kind, each in zip(kinds, arguments, strict=False):
-        if isinstance(each, bool) or not isinstance(each, kind):
+        fits = Time.fits(each) if kind is Time else isinstance(each, kind)
+        if isinstance(each, bool) or not fits:
             raise NotImplementedError(f"{name} of {arguments!r}")
     return function(*arguments)

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from sase.base import regular_expressions
-from sase.binding.types import BOOLEAN, FLOAT, INTEGER, STRING, DataType, Kind, merged
+from sase.binding.types import BOOLEAN, FLOAT, INTEGER, STRING, WILD, DataType, Kind, merged
+from sase.binding.values.function_values import (
+    MOST_DIGITS,
+    PARTS,
+    exponential,
+    logarithm,
+    part_of_time,
+    power,
+    replaced,
+    root,
+    rounded,
+    split_part,
+    substring,
+    truncated_time,
+    whole_number,
+)
+
+Operand = TypeVar("Operand")
 
 
 @dataclass(frozen=True)
@@ -46,6 +61,10 @@ class Function:
     options: tuple[LiteralArgument, ...] = ()
     optional: int = 0
     is_exact: bool = False
+    # The options come before the values.
+    options_first: bool = False
+    # The last operand of the operation, which is not an argument.
+    constant: int | None = None
     # Computes it for many texts at once.
     vector: Callable[..., list[Any]] | None = None
     # The reason why a combination of options is invalid.
@@ -61,9 +80,20 @@ class Function:
         """Whether it returns one of its arguments."""
         return self.operation is not None and self.values is None
 
+    def values_of(self, operands: Sequence[Operand]) -> Sequence[Operand]:
+        """The operands without the options."""
+        return operands[len(self.options) :] if self.options_first else operands[: self.values]
+
+    def options_of(self, operands: Sequence[Operand]) -> Sequence[Operand]:
+        """The operands that are options."""
+        if self.options_first:
+            return operands[: len(self.options)]
+        return () if self.values is None else operands[self.values :]
+
     def wrong(self, types: Sequence[DataType]) -> int | None:
         """The place of a value with a type that it does not take; options are not checked."""
-        values = enumerate(types[: self.values])
+        first = len(self.options) if self.options_first else 0
+        values = enumerate(self.values_of(types), first)
         return next((place for place, each in values if not self.accepts(each)), None)
 
 
@@ -88,6 +118,10 @@ def signed(data_type: DataType) -> DataType:
     """The type of a value with its sign changed: a float keeps its width."""
     is_float = data_type.kind is Kind.FLOAT and data_type.scale is None
     return data_type if is_float else computed(data_type)
+
+
+def _is_time(data_type: DataType) -> bool:
+    return data_type.kind in (Kind.TIMESTAMP, *WILD)
 
 
 def _is_whatever(_: DataType) -> bool:
@@ -147,80 +181,6 @@ def _kept(types: list[DataType]) -> DataType:
 # Characters of a pattern of LIKE, or of a regular expression.
 LONGEST_PATTERN = 4096
 
-# ---------------------------------------------------------------- values of constants
-
-MOST_DIGITS = 15
-
-
-def _rounded(number: Any, digits: int = 0) -> Any:
-    """The nearest multiple of 10 to the minus `digits`; of two the one further from zero."""
-    if isinstance(number, int) or (isinstance(number, float) and math.isinf(number)):
-        return number
-    units = math.floor(abs(Fraction(number)) * 10**digits + Fraction(1, 2))
-    size = Fraction(units, 10**digits)
-    if isinstance(number, float):
-        return math.copysign(float(size), number)
-    return size if number > 0 else -size
-
-
-def _whole(down: bool) -> Callable[[Any], Any]:
-    def whole(number: Any) -> Any:
-        if isinstance(number, int) or (isinstance(number, float) and math.isinf(number)):
-            return number
-        found = math.floor(number) if down else math.ceil(number)
-        if isinstance(number, float):
-            return math.copysign(float(found), number)
-        return Fraction(found)
-
-    return whole
-
-
-def _root(number: Any) -> float | None:
-    return math.sqrt(number) if number >= 0 else None
-
-
-def _logarithm(number: Any) -> float | None:
-    return math.log(float(number)) if number > 0 else None
-
-
-def _exponential(number: Any) -> float:
-    try:
-        return math.exp(number)
-    except OverflowError:
-        return math.inf
-
-
-def _power(base: Any, exponent: Any) -> float | None:
-    base, exponent = float(base), float(exponent)
-    is_whole = math.isinf(exponent) or exponent.is_integer()
-    if (base == 0 and exponent < 0) or (base < 0 and not is_whole):
-        return None
-    try:
-        return math.pow(base, exponent)
-    except OverflowError:
-        return -math.inf if base < 0 and exponent % 2 else math.inf
-
-
-def _substring(text: str, first: int, count: int | None = None) -> str:
-    return text[first - 1 :] if count is None else text[first - 1 : first - 1 + count]
-
-
-# The most characters of a text that `replace` makes; it could double a text again and again.
-LONGEST_TEXT = 2**20
-
-
-def _replaced(text: str, old: str, new: str) -> str | None:
-    """The text with a part replaced everywhere; NULL if it gets too long."""
-    count = text.count(old) if old else 0
-    is_long = len(text) + count * (len(new) - len(old)) > max(LONGEST_TEXT, len(text))
-    return None if is_long else text.replace(old, new, count)
-
-
-def _part(text: str, separator: str, number: int) -> str:
-    parts = text.split(separator, number)
-    return parts[number - 1] if number <= len(parts) else ""
-
-
 # ---------------------------------------------------------------- the table
 
 _DIGITS = LiteralArgument(
@@ -236,6 +196,11 @@ _COUNT = LiteralArgument("a whole number from 0 on", lambda each: type(each) is 
 _PATTERN = LiteralArgument(
     f"a regular expression of at most {LONGEST_PATTERN:,} characters",
     lambda each: isinstance(each, str) and len(each) <= LONGEST_PATTERN,
+)
+TRUNCATED = tuple(name for name in PARTS if name != "weekday")
+_UNIT = LiteralArgument(
+    f"one of {', '.join(TRUNCATED)}",
+    lambda each: isinstance(each, str) and each.lower() in TRUNCATED,
 )
 _GROUP = LiteralArgument(
     f"a whole number from 0 to {regular_expressions.MOST_GROUP}",
@@ -258,32 +223,32 @@ FUNCTIONS = {
         " number; of two that are as near the one further from zero",
         _is_number,
         _kept,
-        _rounded,
+        rounded,
         "ROUND",
         options=(_DIGITS,),
         optional=1,
         is_exact=True,
     ),
     "floor": _of_number(
-        "floor", "the greatest whole number up to it", _whole(down=True), _kept, is_exact=True
+        "floor", "the greatest whole number up to it", whole_number(down=True), _kept, is_exact=True
     ),
     "ceil": _of_number(
-        "ceil", "the least whole number from it on", _whole(down=False), _kept, is_exact=True
+        "ceil", "the least whole number from it on", whole_number(down=False), _kept, is_exact=True
     ),
-    "sqrt": _of_number("sqrt", "the square root; NULL of a negative number", _root, _float),
+    "sqrt": _of_number("sqrt", "the square root; NULL of a negative number", root, _float),
     "power": Function(
         "power(x.a, y.b), of two numbers",
         "`x.a` to the power of `y.b`; NULL where that divides by zero or is no real number",
         _is_number,
         _float,
-        _power,
+        power,
         "POWER",
         values=2,
     ),
     "ln": _of_number(
-        "ln", "the natural logarithm; NULL of zero and of a negative number", _logarithm, _float
+        "ln", "the natural logarithm; NULL of zero and of a negative number", logarithm, _float
     ),
-    "exp": _of_number("exp", "e to the power of it", _exponential, _float),
+    "exp": _of_number("exp", "e to the power of it", exponential, _float),
     "sign": _of_number(
         "sign",
         "1, 0 or -1",
@@ -309,7 +274,7 @@ FUNCTIONS = {
         "3 characters from the second on, without the 3 all from there on",
         _is_string,
         _text,
-        _substring,
+        substring,
         options=(_PLACE, _COUNT),
         optional=1,
     ),
@@ -319,7 +284,7 @@ FUNCTIONS = {
         " characters",
         _is_string,
         _text,
-        _replaced,
+        replaced,
         options=(_PART_OF_TEXT, _TEXT),
     ),
     "split_part": Function(
@@ -327,7 +292,7 @@ FUNCTIONS = {
         "the second part between commas; empty if there are fewer",
         _is_string,
         _text,
-        _part,
+        split_part,
         options=(_PART_OF_TEXT, _PLACE),
     ),
     "starts_with": _with_text("starts_with", "whether it begins with `abc`", str.startswith),
@@ -354,6 +319,28 @@ FUNCTIONS = {
         vector=regular_expressions.extracts,
         problem=regular_expressions.problem,
     ),
+    **{
+        name: Function(
+            f"{name}(x.ts), of a time without a zone",
+            says,
+            _is_time,
+            lambda _: INTEGER,
+            part_of_time(name),
+            "TIME_PART",
+            constant=number,
+        )
+        for number, (name, (says, _)) in enumerate(PARTS.items())
+    },
+    "date_trunc": Function(
+        "date_trunc('hour', x.ts), of a time without a zone",
+        f"the begin of the hour; also of {', '.join(each for each in TRUNCATED if each != 'hour')}",
+        _is_time,
+        lambda types: types[-1],
+        truncated_time,
+        "TIME_TRUNCATE",
+        options=(_UNIT,),
+        options_first=True,
+    ),
     "coalesce": _choice(
         "coalesce",
         "coalesce(x.a, x.b, …)",
@@ -378,6 +365,16 @@ FUNCTIONS = {
 def chooses(name: str) -> bool:
     """Whether an operation is a function that returns one of its arguments."""
     return name in FUNCTIONS and FUNCTIONS[name].is_choice
+
+
+def is_of_time(name: str) -> bool:
+    """Whether an operation is a function of a time."""
+    return name in FUNCTIONS and FUNCTIONS[name].accepts is _is_time
+
+
+def part_number(name: str) -> int:
+    """The number of a part of a time in kernels."""
+    return [*PARTS].index(name.lower())
 
 
 def is_exact(name: str) -> bool:
@@ -422,9 +419,11 @@ _FAMILIAR = (
     ),
     ("datediff date_diff timestampdiff age", "times are subtracted:  y.ts - x.ts > 5 minutes"),
     (
-        "date_trunc extract year month day hour minute second weekday dayofweek date_part strftime",
-        f"times have  + , -  and comparisons{_BEFORE}",
+        "extract date_part strftime",
+        "parts of a time are  year(x.ts), month, day, hour, minute, second, weekday, week  and"
+        f" quarter{_BEFORE}",
     ),
+    ("dayofweek", "the day of the week is  weekday(x.ts) , 1 for Monday"),
     (
         "cast convert try_cast to_timestamp to_date to_number int float str",
         "a value has the type of its column; a time is written  TIMESTAMP '2026-01-01 12:00:00'",

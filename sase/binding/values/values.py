@@ -45,7 +45,14 @@ from sase.binding.types import (
     merged,
 )
 from sase.binding.values.folding import INT64_MAX, fold_operation
-from sase.binding.values.functions import AGGREGATES, FUNCTIONS, INSTEAD, Function, signed
+from sase.binding.values.functions import (
+    AGGREGATES,
+    FUNCTIONS,
+    INSTEAD,
+    Function,
+    is_of_time,
+    signed,
+)
 from sase.binding.values.literals import alike, beside, bind_literal, is_written
 from sase.binding.values.time_zones import warn_of_zones
 from sase.lang import ast
@@ -335,6 +342,14 @@ def _function(
             wrong.span,
             f"it is called as  {function.form}",
         )
+    zoned = next((each for each in operands if each.type.zoned), None)
+    if zoned is not None and is_of_time(node.function.text):
+        return scope.refuse(
+            "time-zone",
+            f"{node.function.text} is of times without a time zone, and this has one",
+            zoned.span,
+            "AT TIME ZONE is not there yet: compute it before, as a column",
+        )
     if function.operation is None and not _is_of_one_text(function, operands, node, scope):
         return unknown(node)
     if not _options_fit(function, operands, node, scope):
@@ -346,7 +361,8 @@ def _options_fit(
     function: Function, operands: tuple[Expression, ...], node: ast.Call, scope: Scope
 ) -> bool:
     """Whether the options are valid literals or parameters; others are reported."""
-    for option, given in zip(function.options, operands[function.values :], strict=False):
+    options = function.options_of(operands)
+    for option, given in zip(function.options, options, strict=False):
         if isinstance(given, Constant) and (given.value is None or option.accepts(given.value)):
             continue
         if not isinstance(given, Placeholder):
@@ -358,7 +374,6 @@ def _options_fit(
             )
         if not isinstance(given, Placeholder) or is_unknown(given):
             return False
-    options = operands[function.values :]
     known = [each.value for each in options if isinstance(each, Constant)]
     if function.problem is None or len(known) < len(options) or None in known:
         return True

@@ -30,7 +30,8 @@ from sase.binding.bound import (
     Truth,
 )
 from sase.binding.conditions.parts import references
-from sase.binding.values.functions import FUNCTIONS
+from sase.binding.types import INTEGER as INTEGER_TYPE
+from sase.binding.values.functions import FUNCTIONS, part_number
 from sase.cached_property import cached_property
 from sase.engine.expressions.layout import (
     LoweringError,
@@ -129,6 +130,13 @@ def lower_terms(
 def _nothing() -> Lowered:
     """The empty program, which most plans use."""
     return _Assembler(ProgramLayout({})).finished(())
+
+
+def _number_of(option: Expression) -> Expression:
+    """An option as kernels take it: the number of a part of a time."""
+    if isinstance(option, Constant) and isinstance(option.value, str):
+        return Constant(INTEGER_TYPE, part_number(option.value))
+    return option
 
 
 def _level(value: Expression) -> int:
@@ -344,11 +352,13 @@ class _Assembler:
             self.value(operands[0])
             self.calculate(Op.TIME_ABSOLUTE if is_time(*operands) else Op.ABSOLUTE, call)
         else:
-            self.values(operands, ranked=False)
-            left_out = function.options[len(operands) - (function.values or 0) :]
-            for option in left_out:
-                self.write(Op.CONSTANT, INTEGER, option.default, put=1)
-            self.calculate(Op[function.operation], call, taken=len(operands) + len(left_out))
+            values, options = function.values_of(operands), function.options_of(operands)
+            self.values((*values, *map(_number_of, options)), ranked=False)
+            constants = [each.default for each in function.options[len(options) :]]
+            constants += [] if function.constant is None else [function.constant]
+            for each in constants:
+                self.write(Op.CONSTANT, INTEGER, each, put=1)
+            self.calculate(Op[function.operation], call, len(operands) + len(constants))
 
     def function_of_text(self, call: Operation) -> None:
         """Compile a function of one text and literals: a table has the result for each text."""

@@ -184,6 +184,7 @@ def numbers(variables: str) -> st.SearchStrategy[str]:
             formed("{}({})", st.sampled_from(["round", "floor", "ceil", "sign"]), read),
             formed("{}({})", st.sampled_from(["sqrt", "ln", "exp"]), inner),
             formed("power({}, {})", inner, inner),
+            formed("{}({})", parts_of_time, moved_times(variables)),
         ),
         max_leaves=4,
     )
@@ -214,11 +215,23 @@ def strings(variables: str) -> st.SearchStrategy[str]:
     )
 
 
+parts_of_time = st.sampled_from(
+    ["year", "quarter", "month", "week", "day", "weekday", "hour", "minute", "second"]
+)
+truncated = parts_of_time.filter(lambda each: each != "weekday")
+
+
+def moved_times(variables: str) -> st.SearchStrategy[str]:
+    read = any_of(references(variables, "td"), moment_literals, day_literals)
+    return any_of(read, formed("({} + {})", references(variables, "td"), interval_literals))
+
+
 def times(variables: str) -> st.SearchStrategy[str]:
     leaves = any_of(references(variables, "td"), moment_literals, day_literals)
     moved = formed("({} + {})", references(variables, "td"), spans(variables, deep=False))
     back = formed("({} - {})", references(variables, "td"), interval_literals)
-    return any_of(leaves, moved, back, formed("least({}, {})", leaves, leaves))
+    cut = formed("date_trunc('{}', {})", truncated, moved_times(variables))
+    return any_of(leaves, moved, back, cut, formed("least({}, {})", leaves, leaves))
 
 
 def spans(variables: str, deep: bool = True) -> st.SearchStrategy[str]:
