@@ -183,8 +183,8 @@ def _condition(node: Any) -> _Item | None:
             return _form(f"{no}in", _item(operand), *_items(values))
         case ast.Between(operand, low, high):
             return _form(f"{no}between", *_items((operand, low, high)))
-        case ast.Like(operand, pattern):
-            return _form(f"{no}like", _item(operand), _item(pattern))
+        case ast.Like(operand, pattern, in_any_case=in_any_case):
+            return _form(f"{no}{'i' * in_any_case}like", _item(operand), _item(pattern))
         case ast.NullTest(operand, negated):
             return _form("is-not-null" if negated else "is-null", _item(operand))
         case ast.Equivalence(tests):

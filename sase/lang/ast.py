@@ -226,11 +226,12 @@ class Between(Node):
 
 @dataclass(frozen=True, slots=True)
 class Like(Node):
-    """`a [NOT] LIKE 'pattern'`."""
+    """`a [NOT] LIKE 'pattern'`, or ILIKE, which takes upper and lower case alike."""
 
     operand: Expression
     pattern: String | Parameter
     negated: bool = False
+    in_any_case: bool = False
 
 
 @dataclass(frozen=True, slots=True)

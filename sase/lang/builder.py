@@ -31,8 +31,9 @@ MOST_DIGITS = 100
 # node, and the printer adds some, such as `-(-x)` for `- - x`.
 BRACKETS = frozenset(("parentheses", "call", "group"))
 OPERATORS = frozenset((
-    "any_of", "all_of", "negated", "comparison", "membership", "between", "like", "null_test",
-    "sum_of", "product_of", "minus", "call", "group", "set_of", "alternatives", "sequence",
+    "any_of", "all_of", "negated", "comparison", "membership", "between", "like", "ilike",
+    "null_test", "sum_of", "product_of", "minus", "call", "group", "set_of", "alternatives",
+    "sequence",
 ))  # fmt: skip
 
 OPERATOR_SPELLINGS = {
@@ -242,6 +243,15 @@ class _Builder:
         return ast.Quantifier("{}", self._int(minimum), self._int(maximum), span=span)
 
     # -- conditions
+
+    def ilike(
+        self,
+        span: Span,
+        operand: ast.Expression,
+        negated: Token | None,
+        pattern: ast.String | ast.Parameter,
+    ) -> ast.Like:
+        return ast.Like(operand, pattern, negated is not None, True, span=span)
 
     def comparison(
         self, span: Span, left: ast.Expression, operator: Token, right: ast.Expression

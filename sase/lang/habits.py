@@ -40,9 +40,8 @@ _BEGINS = r"(?:(?<=event\s)|(?<=pattern\s))"
 _TEXT = r"""(?:'(?P<one>[^']*)'|"(?P<two>[^"]*)")"""
 
 PHRASES = (
-    Phrase(r"(?:not\s+)?ilike\b", "ILIKE", "write  lower(x.a) LIKE 'abc%'"),
     Phrase(r"(?:not\s+)?(?:regexp|rlike|glob|matches)\b|similar\s+to\b|!?~\*?(?=\s*')",
-           "regular expression", _LIKE),
+           "regular expression", "write  regexp_matches(x.a, 'ab+')  or  x.a LIKE '%ab%'"),
     Phrase(r"(?:not\s+)?(?:contains|starts_?with|ends_?with)\b", "{here}", _LIKE),
     Phrase(r"escape(?=\s*')", "ESCAPE", r"a backslash escapes in LIKE:  x.a LIKE '10\%'"),
     Phrase(r"extract(?=\s*\()", "EXTRACT", "times have  + , -  and comparisons;"
@@ -247,7 +246,7 @@ HABITS = (
     Habit("not", "null", "a value is tested for NULL with IS", "write  x.a IS NOT NULL"),
     Habit("in", r"[^(]*", "IN is followed by a list of literals in brackets",
           "write  x.a IN (1, 2)"),
-    Habit("like", r".*", "LIKE is followed by a pattern in quotes, or by a parameter",
+    Habit("i?like", r".*", "LIKE is followed by a pattern in quotes, or by a parameter",
           "write  x.a LIKE \'abc%\'"),
     Habit(r"limit \d+", "offset", "there is no OFFSET", "take the first results with  LIMIT 10"),
     Habit("limit", r"[^;]*", "LIMIT is followed by a whole number, or by a parameter",

@@ -15,7 +15,8 @@ from sase.lang.ast import StrategyName
 # Keywords at places where the grammar also allows a name. Names after a dot or a colon are never
 # keywords, so that `x.limit` needs no backquotes.
 _KEYWORDS = (
-    "and any as between false having in is like limit not null or return true where with within"
+    "and any as between false having ilike in is like limit not null or return true where with"
+    " within"
 )
 RESERVED = frozenset([*_KEYWORDS.split(), *(strategy.value for strategy in StrategyName)])
 
@@ -150,8 +151,9 @@ def _condition(node: Any) -> str:
             return f"{_operand(operand)} {no}IN ({_listed(values)})"
         case ast.Between(operand=operand, low=low, high=high):
             return f"{_operand(operand)} {no}BETWEEN {_operand(low)} AND {_operand(high)}"
-        case ast.Like(operand=operand, pattern=pattern):
-            return f"{_operand(operand)} {no}LIKE {to_text(pattern)}"
+        case ast.Like(operand=operand, pattern=pattern, in_any_case=in_any_case):
+            word = "ILIKE" if in_any_case else "LIKE"
+            return f"{_operand(operand)} {no}{word} {to_text(pattern)}"
         case ast.NullTest(operand=operand):
             return f"{_operand(operand)} IS {no}NULL"
         case ast.Equivalence(tests=tests):

@@ -31,7 +31,8 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "_PARTITION": ("PARTITION",), "INCLUSIVE": ("INCLUSIVE",), "_WITH": ("WITH",),
     "_CONFIDENCE": ("CONFIDENCE",), "_HAVING": ("HAVING",), "_RETURN": ("RETURN",),
     "_LIMIT": ("LIMIT",), "STRATEGY": STRATEGY_WORDS, "_AND": ("AND",), "_OR": ("OR",),
-    "NOT": ("NOT",), "_IN": ("IN",), "_BETWEEN": ("BETWEEN",), "_LIKE": ("LIKE",), "_IS": ("IS",),
+    "NOT": ("NOT",), "_IN": ("IN",), "_BETWEEN": ("BETWEEN",), "_LIKE": ("LIKE",),
+    "_ILIKE": ("ILIKE",), "_IS": ("IS",),
     "_NULL": ("NULL",), "_TRUE": ("TRUE",), "_FALSE": ("FALSE",), "TIMESTAMP": ("TIMESTAMP",),
     "DATE": ("DATE",), "INTERVAL": ("INTERVAL",),
 }  # fmt: skip
@@ -50,7 +51,8 @@ _CONSTANTS = {
 }  # fmt: skip
 _ARITHMETIC = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
 _COMPARISONS = {
-    "COMPARISON", "EQUALS", "AT_LEAST", "MORE_THAN", "_IN", "_BETWEEN", "_LIKE", "_IS", "NOT",
+    "COMPARISON", "EQUALS", "AT_LEAST", "MORE_THAN", "_IN", "_BETWEEN", "_LIKE", "_ILIKE", "_IS",
+    "NOT",
 }  # fmt: skip
 _QUANTIFIERS = {"PLUS", "STAR", "QMARK", "LBRACE"}
 _CLAUSES = {"_FROM", "_WHERE", "_WITHIN", "_WITH", "_HAVING", "_RETURN", "_LIMIT"}

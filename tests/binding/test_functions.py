@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 import sase
 from sase.binding import Schema, bind_text
 from sase.binding.bound import Constant
-from sase.binding.types import INTERVAL, STRING, TIMESTAMP, DataType, Kind
+from sase.binding.types import FLOAT, INTERVAL, STRING, TIMESTAMP, DataType, Kind
 from sase.binding.values.functions import FUNCTIONS, Function
 from sase.binding.values.text import condition_text, value_text
 from sase.lang.parser import parse_query
 from tests import naive
-from tests.naive.values import function
 
 ROOT = Path(__file__).parents[2]
 ROWS = [{"ts": number, "type": "A", "s": text} for number, text in enumerate(("İx", "b", "", None))]
@@ -35,8 +34,25 @@ def test_docs_list_every_function() -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_naive_matcher_knows_every_function(name: str) -> None:
-    example = "Ab" if FUNCTIONS[name].accepts(STRING) else -1
-    assert function(name, [example]) is not None
+    """It computes the call that the docs show, as binding does for constants."""
+    entry = FUNCTIONS[name]
+    kinds = [("'ab,Abb'", STRING), ("1.5", FLOAT), ("TIMESTAMP '1969-07-20 20:17:40'", TIMESTAMP)]
+    value = next(text for text, kind in kinds if entry.accepts(kind))
+    call = (
+        f"{entry.form.partition('), ')[0]})".replace(", …", "")
+        .replace("y.", "x.")
+        .replace("x.ts", "x.a")
+    )
+    query = f"EVENT A x RETURN {call.replace('x.a', value).replace('x.b', value)} AS v"
+    columns = bind_text(query).columns
+    assert columns is not None
+    (match,) = naive.match(parse_query(query), [{"ts": 1, "type": "A"}])
+    assert isinstance(columns[0].value, Constant)
+    found = columns[0].value.value
+    if columns[0].value.type.kind is Kind.TIMESTAMP:
+        found = datetime(1970, 1, 1) + timedelta(microseconds=found // 1000)  # noqa: DTZ001
+    assert match.values == {"v": found}
+    assert found is not None
 
 
 def test_function_of_a_text_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,6 +69,26 @@ def test_function_of_a_text_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [match["b"] for match in sase.match(query, ROWS).to_pylist()] == ["Xİ"]
     with pytest.raises(sase.BindingError, match="did you mean `backwards`"):
         sase.match("EVENT A x WHERE bakwards(x.s) = 'a'", ROWS)
+
+
+AWARE = [{"ts": 1, "type": "A", "u": datetime(2024, 2, 29, tzinfo=UTC)}]
+KNOWN = (
+    ("ts", DataType(Kind.INTEGER)), ("type", STRING), ("u", DataType(Kind.TIMESTAMP, "us")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", [Schema(), Schema(columns=KNOWN)], ids=["open", "without zone"])
+def test_parts_of_a_time_with_a_zone_are_refused(schema: Schema) -> None:
+    """By binding if the zone is known, and otherwise as soon as there are events."""
+    query = "EVENT A x WHERE year(x.u) = 2024"
+    with pytest.raises(sase.BindingError, match="year is of times without a time zone"):
+        sase.match(query, AWARE)
+    plan = sase.compile(query, schema)
+    naive_times = [{**row, "u": datetime(2024, 2, 29)} for row in AWARE]  # noqa: DTZ001
+    assert len(plan.open().push(naive_times)) == 1
+    matcher = plan.open()
+    with pytest.raises(sase.SchemaError, match="`x.u` has a time zone"):
+        matcher.push(AWARE)
 
 
 # ---------------------------------------------------------------- folding
@@ -76,6 +112,7 @@ def literal(value: float | None) -> str:
     return f"(-{-value!r})" if value < 0 else repr(value)
 
 
+OF_NUMBERS = ["round", "floor", "ceil", "sqrt", "ln", "exp", "sign"]
 LEAVES = st.one_of(INTEGERS, FLOATS, st.none()).map(literal)
 EXPRESSIONS = st.recursive(
     LEAVES,
@@ -83,6 +120,9 @@ EXPRESSIONS = st.recursive(
         st.tuples(inner, st.sampled_from("+-*/%"), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
         inner.map(lambda e: f"(- {e})"),  # two of them together begin a comment
         inner.map(lambda e: f"abs({e})"),
+        st.tuples(st.sampled_from(OF_NUMBERS), inner).map(lambda t: f"{t[0]}({t[1]})"),
+        st.tuples(inner, st.integers(0, 15)).map(lambda t: f"round({t[0]}, {t[1]})"),
+        st.tuples(inner, inner).map(lambda t: f"power({t[0]}, {t[1]})"),
         st.tuples(st.sampled_from(["coalesce", "least", "greatest"]), inner, inner).map(
             lambda t: f"{t[0]}({t[1]}, {t[2]})"
         ),

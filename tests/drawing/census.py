@@ -26,7 +26,12 @@ IN_CONDITIONS = {
     "avg": r"avg\(", "sum": r"sum\(", "min or max": r"\b(min|max)\(", "stddev": r"stddev\(",
     "over a[..i-1]": r"\[(\.\.|1\.\.)i-1\]", "over a[..i]": r"\[\.\.i\]", "over a[]": r"\[\]\.",
     "OR": r"\bOR\b", "NOT": r"\bNOT\b", "IS NULL": r"IS (NOT )?NULL", "IN": r"\bIN \(",
-    "LIKE": r"\bLIKE\b", "BETWEEN": r"\bBETWEEN\b", "arithmetic": r" [-+*/%] ",
+    "LIKE": r"\bLIKE\b", "ILIKE": r"\bILIKE\b", "BETWEEN": r"\bBETWEEN\b",
+    "arithmetic": r" [-+*/%] ",
+    "a function of numbers": r"\b(round|floor|ceil|sqrt|power|ln|exp|sign)\(",
+    "a function of texts": r"\b(trim|concat|substring|replace|split_part|\w+_with|contains)\(",
+    "a part of a time": r"\b(year|day|hour|minute|second|date_trunc)\(",
+    "a regular expression": "regexp_",
     "%": "%", "/": "/", "coalesce": "coalesce", "length": r"length\(",
     "parameter": r":\w+",
 }  # fmt: skip

@@ -28,6 +28,9 @@ LITERALS: dict[pa.DataType, list[tuple[str, Any]]] = {
     BOOLEAN: [("TRUE", True), ("FALSE", False)],
 }
 PATTERNS = ["x%", "%", "_", "_%", "%y", "x", "%é%", "x\\%", "x_%"]
+# These mean the same to RE2 and to Python.
+REGULAR = ["x", "^x", "y$", "[xy]", "x.?", "^$", "", "é|Y", "^(x|y)+$", "a*"]
+UNITS = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"]
 # A condition that is true more often is drawn more often.
 SIGNS = ["=", "=", "!=", "<>", "<", "<=", "<=", ">", ">=", ">=", "≠", "≤", "=="]
 
@@ -136,7 +139,15 @@ class Writer:
             f"{name} + {literal}", f"{literal} - {name}", f"{name} * {other}", f"{name} / {other}",
             f"{name} % {literal}", f"-{name}", f"abs({name} - 2)", f"coalesce({name}, {literal})",
             f"least({name}, {other}, {literal})", f"greatest({name}, {other})", f"({name} - 1) * 2",
-            f"{name} % 2 + {other}", f"80% * {name}",
+            f"{name} % 2 + {other}", f"80% * {name}", self._function_of_number(name, other),
+            self._function_of_number(name, other),
+        )  # fmt: skip
+
+    def _function_of_number(self, name: str, other: str) -> str:
+        return self.one_of(
+            f"round({name} / 3, {self.one_of('0', '1', '2')})", f"round({name} * 0.5)",
+            f"floor({name} / 2)", f"ceil({name} / 2)", f"sqrt({name})", f"power({name}, 2)",
+            f"power({name}, {other})", f"ln({name})", f"exp({name})", f"sign({name} - {other})",
         )  # fmt: skip
 
     def string(self, component: Part) -> str | None:
@@ -150,6 +161,11 @@ class Writer:
         return self.one_of(
             f"lower({name})", f"upper({name})", f"coalesce({name}, {literal})",
             f"greatest({name}, {literal})", f"least({name}, {self.one_of(*names)})",
+            f"trim({name})", f"concat({name}, {literal})", f"concat('x', {name}, NULL)",
+            f"substring({name}, {self.one_of('1, 1', '2', '1, 2')})", f"replace({name}, 'x', 'y')",
+            f"split_part({name}, 'x', {self.one_of('1', '2')})",
+            f"regexp_extract({name}, '{self.one_of(*REGULAR)}')",
+            f"regexp_extract({name}, '(x|y)(y?)', {self.one_of('0', '1', '2')})",
         )  # fmt: skip
 
     # ------------------------------------------------------------ atomic conditions
@@ -208,15 +224,21 @@ class Writer:
         if a is None:
             return None
         sign, not_, lit = self.one_of(*SIGNS), self._not(), self.literal
-        match self.draw.randint(0, 5):
+        match self.draw.randint(0, 7):
             case 0:
                 return f"{a} {sign} {lit(STRING)}"
+            case 6:
+                name = self.one_of("starts_with", "ends_with", "contains")
+                return f"{not_}{name}({a}, {lit(STRING)})"
+            case 7:
+                return f"{not_}regexp_matches({a}, '{self.one_of(*REGULAR)}')"
             case 1:
                 return f"{a} {sign} {b}"
             case 2:
                 return f"{a} {not_}IN ({lit(STRING)}, 'x', {lit(STRING)})"
             case 3:
-                return f"{a} {not_}LIKE '{self.one_of(*PATTERNS)}'"
+                like = self.one_of("LIKE", "LIKE", "ILIKE")
+                return f"{a} {not_}{like} '{self.one_of(*PATTERNS)}'"
             case 4:
                 return self.one_of(
                     f"{a} {not_}BETWEEN '' AND {lit(STRING)}",
@@ -255,6 +277,13 @@ class Writer:
             "days": "DATE '{}'",
         }
         text = written.get(clock.name, "{}").format(moment)
+        if clock.name in written and self.chance(40):
+            name, unit = self.one_of("minute", "second", "hour", "day"), self.one_of(*UNITS)
+            return self.one_of(
+                f"{name}({lead}{self.setting.time}) {self.one_of(*SIGNS)} {self.one_of('0', '3')}",
+                f"date_trunc('{unit}', {lead}{self.setting.time}) {self.one_of(*SIGNS)} {text}",
+                f"weekday({lead}{self.setting.time}) + year({lead}{self.setting.time}) > 0",
+            )
         return f"{lead}{self.setting.time} {self.one_of(*SIGNS)} {text}"
 
     def _numbers(self, left: Part, right: Part) -> str | None:

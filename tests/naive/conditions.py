@@ -130,8 +130,11 @@ def _atom(condition: ast.Expression, scope: Scope) -> bool:
                 return False
             inside = compare(least, each, scope.unit) <= 0 <= compare(most, each, scope.unit)
             return inside != negated
-        case ast.Like(operand, pattern, negated):
-            return _alike(value(operand, scope), literal(pattern, scope.parameters), negated)
+        case ast.Like(operand, pattern, negated, in_any_case):
+            text, form = value(operand, scope), literal(pattern, scope.parameters)
+            if in_any_case and isinstance(text, str) and isinstance(form, str):
+                text, form = text.lower(), form.lower()
+            return _alike(text, form, negated)
         case _:
             return _is_the_boolean_true(value(condition, scope))
 

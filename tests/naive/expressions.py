@@ -18,6 +18,7 @@ from tests.naive.aggregates import DEFINED, of_events
 from tests.naive.pattern import OF_ITERATION, iterations_of
 from tests.naive.values import (
     Value,
+    Written,
     arithmetic,
     compare,
     extreme,
@@ -30,6 +31,7 @@ from tests.naive.values import (
     read,
 )
 
+CHOICES = ("coalesce", "least", "greatest")
 AGGREGATES = ("avg", "sum", "min", "max", "count", "first", "last", "stddev")
 
 
@@ -225,7 +227,7 @@ def value(node: ast.Expression, scope: Scope) -> Value:
         case ast.Call(ast.Name(name), arguments) if name in AGGREGATES or name in DEFINED:
             return _aggregate(name, arguments, scope)
         case ast.Call(ast.Name(name), arguments):
-            return function(name, [value(a, scope) for a in arguments], scope.unit)
+            return function(name, [_argument(name, a, scope) for a in arguments], scope.unit)
         case ast.Negative(ast.Integer() | ast.Float() | ast.Interval()):
             return literal(node, scope.parameters)
         case ast.Negative(operand):
@@ -237,6 +239,15 @@ def value(node: ast.Expression, scope: Scope) -> Value:
             return result
         case _:
             return literal(node, scope.parameters)
+
+
+def _argument(name: str, node: ast.Expression, scope: Scope) -> Value:
+    """An argument of a function: a number with a point is a float, but in a choice."""
+    found = value(node, scope)
+    is_written = isinstance(node, ast.Float | ast.Negative | ast.Parameter)
+    if is_written and isinstance(found, Written) and name not in CHOICES:
+        return float(found)
+    return found
 
 
 def _value_of_reference(reference: Reference, scope: Scope) -> Value:

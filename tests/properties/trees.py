@@ -219,7 +219,7 @@ def expressions(depth: int = 3) -> Trees:
         st.builds(ast.Comparison, st.sampled_from(signs), inner, inner),
         st.builds(ast.Membership, inner, _several(literals(), 1, 3), negated),
         st.builds(ast.Between, inner, inner, inner, negated),
-        st.builds(ast.Like, inner, patterns, negated),
+        st.builds(ast.Like, inner, patterns, negated, st.booleans()),
         st.builds(ast.NullTest, inner, negated),
         st.builds(ast.Not, inner | st.builds(ast.Not, inner)),
         st.builds(ast.And, _several(inner, 2, 3)),

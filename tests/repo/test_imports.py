@@ -114,6 +114,7 @@ HOMES = {
     "openpyxl": ("sase.engine.sources.formats.xlsx",),
     "numpy": ("sase.diagnostics", "sase.engine", "sase.generate", "sase.spark"),
     "pyarrow": (
+        "sase.base.regular_expressions",
         "sase.cli.pandas_import",
         "sase.engine.columns",
         "sase.engine.sources",

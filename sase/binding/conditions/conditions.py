@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from sase.binding.bound import (
     All,
@@ -15,13 +16,15 @@ from sase.binding.bound import (
     Like,
     Membership,
     NullTest,
+    Operation,
     Placeholder,
     Truth,
 )
 from sase.binding.conditions.parts import references
 from sase.binding.names.scope import Scope, is_unknown
 from sase.binding.types import BOOLEAN, STRING, DataType, Kind
-from sase.binding.values.folding import fold_comparison
+from sase.binding.values.folding import fold_comparison, fold_operation
+from sase.binding.values.functions import LONGEST_PATTERN
 from sase.binding.values.literals import beside, bind_literal, is_written
 from sase.binding.values.time_zones import warn_of_zones
 from sase.binding.values.values import bind_operand, bind_value, joined_texts, on_raw_time
@@ -30,8 +33,6 @@ from sase.lang.printer import to_text
 from sase.source import Span
 
 LONGEST_QUOTED = 40
-# Characters of a LIKE pattern: matching may scan a text once for each.
-LONGEST_PATTERN = 4096
 
 OPPOSITES: dict[ast.ComparisonOperator, ast.ComparisonOperator] = {
     "=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
@@ -228,7 +229,7 @@ def _like(node: ast.Like, scope: Scope, negated: bool) -> Condition:
         if not value.type.compares_with(STRING):
             scope.problems.error(
                 "incompatible-types",
-                f"LIKE is for texts, and {_described(value, scope)}",
+                f"{'I' * node.in_any_case}LIKE is for texts, and {_described(value, scope)}",
                 value.span,
                 "compare numbers and times with  =  <  BETWEEN",
             )
@@ -242,7 +243,20 @@ def _like(node: ast.Like, scope: Scope, negated: bool) -> Condition:
             "compare a long text with  =  or look for a shorter part of it",
         )
         return Truth(True, span=node.span)
+    if node.in_any_case:
+        operand, lowered = _lowered(operand), _lowered(pattern)
+        assert isinstance(lowered, Constant | Placeholder)
+        pattern = lowered
     return Like(operand, pattern, node.negated != negated, span=node.span)
+
+
+def _lowered(value: Expression) -> Expression:
+    """A text in lower case; a parameter without a value stays, as no plan with it runs."""
+    if isinstance(value, Constant):
+        return replace(value, value=fold_operation("lower", [value.value]))
+    if isinstance(value, Placeholder):
+        return value
+    return Operation(STRING, "lower", (value,), span=value.span)
 
 
 def _null_test(node: ast.NullTest, scope: Scope, negated: bool) -> Condition:

@@ -38,7 +38,8 @@ def fold_operation(name: str, operands: list[Scalar], *, bounded: bool = True) -
     function = FUNCTIONS.get(name)
     if function is not None and function.skips_null:
         known = [value for value in operands if value is not None]
-        return _normal(function.value(*known), bounded) if known else None
+        is_null = function.is_choice and not known
+        return None if is_null else _normal(function.value(*known), bounded)
     if any(value is None for value in operands):
         return None
     value = _OPERATORS[name] if function is None else function.value

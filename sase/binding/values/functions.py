@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
-from sase.binding.types import FLOAT, INTEGER, STRING, DataType, Kind, merged
+from sase.base import regular_expressions
+from sase.binding.types import BOOLEAN, FLOAT, INTEGER, STRING, WILD, DataType, Kind, merged
+from sase.binding.values.function_values import (
+    MOST_DIGITS,
+    PARTS,
+    exponential,
+    logarithm,
+    part_of_time,
+    power,
+    replaced,
+    root,
+    rounded,
+    split_part,
+    substring,
+    truncated_time,
+    whole_number,
+)
+
+Operand = TypeVar("Operand")
+
+
+@dataclass(frozen=True)
+class LiteralArgument:
+    """An argument after the values, which is a literal: its description and its valid values.
+
+    Kernels take the `default` if it is left out.
+    """
+
+    described: str
+    accepts: Callable[[Any], bool]
+    default: int = 0
 
 
 @dataclass(frozen=True)
 class Function:
     """A function of values.
 
-    `value` computes it for constants. The engine uses the `operation` of its kernels; a variadic
-    function is computed pairwise. Without an operation it takes one text, and `value` is called
-    once for each distinct text. NULL propagates, unless it `skips_null`.
+    It takes a number of `values` (None: any number of them), then literals, the `options`; the
+    `optional` last ones may be left out. `value` computes it for constants. The engine uses the
+    `operation` of its kernels; a choice among values is computed pairwise. Without an operation it
+    takes one text, beside literals, and `value` is called once for each distinct text. NULL
+    propagates, unless it `skips_null`. Decimals become float64, unless it `is_exact`.
     """
 
     form: str
@@ -24,13 +56,45 @@ class Function:
     result: Callable[[list[DataType]], DataType]
     value: Callable[..., Any]
     operation: str | None = None
-    most: int | None = 1
+    values: int | None = 1
     skips_null: bool = False
+    options: tuple[LiteralArgument, ...] = ()
+    optional: int = 0
+    is_exact: bool = False
+    # The options come before the values.
+    options_first: bool = False
+    # The last operand of the operation, which is not an argument.
+    constant: int | None = None
+    # Computes it for many texts at once.
+    vector: Callable[..., list[Any]] | None = None
+    # The reason why a combination of options is invalid.
+    problem: Callable[..., str | None] | None = None
 
     @property
     def makes_text(self) -> bool:
         """Whether its result is a text."""
         return self.operation is None and self.result([STRING]) == STRING
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether it returns one of its arguments."""
+        return self.operation is not None and self.values is None
+
+    def values_of(self, operands: Sequence[Operand]) -> Sequence[Operand]:
+        """The operands without the options."""
+        return operands[len(self.options) :] if self.options_first else operands[: self.values]
+
+    def options_of(self, operands: Sequence[Operand]) -> Sequence[Operand]:
+        """The operands that are options."""
+        if self.options_first:
+            return operands[: len(self.options)]
+        return () if self.values is None else operands[self.values :]
+
+    def wrong(self, types: Sequence[DataType]) -> int | None:
+        """The place of a value with a type that it does not take; options are not checked."""
+        first = len(self.options) if self.options_first else 0
+        values = enumerate(self.values_of(types), first)
+        return next((place for place, each in values if not self.accepts(each)), None)
 
 
 def _is_string(data_type: DataType) -> bool:
@@ -56,6 +120,10 @@ def signed(data_type: DataType) -> DataType:
     return data_type if is_float else computed(data_type)
 
 
+def _is_time(data_type: DataType) -> bool:
+    return data_type.kind in (Kind.TIMESTAMP, *WILD)
+
+
 def _is_whatever(_: DataType) -> bool:
     return True
 
@@ -70,9 +138,74 @@ def _of_text(
     return Function(f"{name}(x.a), of a text", says, _is_string, lambda _: result, value)
 
 
+def _with_text(name: str, says: str, value: Callable[[str, str], bool]) -> Function:
+    """A test of a text by a literal."""
+    form = f"{name}(x.a, 'abc'), of a text"
+    return Function(form, says, _is_string, _boolean, value, options=(_TEXT,))
+
+
+def _boolean(_: list[DataType]) -> DataType:
+    return BOOLEAN
+
+
+def _text(_: list[DataType]) -> DataType:
+    return STRING
+
+
 def _choice(name: str, form: str, says: str, value: Callable[..., Any]) -> Function:
     form = f"{form}, all of one kind"
-    return Function(form, says, _is_any, merged, value, name.upper(), most=None, skips_null=True)
+    return Function(form, says, _is_any, merged, value, name.upper(), values=None, skips_null=True)
+
+
+def _of_number(
+    name: str,
+    says: str,
+    value: Callable[[Any], Any],
+    result: Callable[[list[DataType]], DataType],
+    *,
+    is_exact: bool = False,
+) -> Function:
+    form = f"{name}(x.a), of a number"
+    return Function(form, says, _is_number, result, value, name.upper(), is_exact=is_exact)
+
+
+def _float(_: list[DataType]) -> DataType:
+    return FLOAT
+
+
+def _kept(types: list[DataType]) -> DataType:
+    """The type of a rounded number: that of the number, but of floats float64."""
+    return replace(types[0], width=None)
+
+
+# Characters of a pattern of LIKE, or of a regular expression.
+LONGEST_PATTERN = 4096
+
+# ---------------------------------------------------------------- the table
+
+_DIGITS = LiteralArgument(
+    f"a whole number from 0 to {MOST_DIGITS}",
+    lambda each: type(each) is int and 0 <= each <= MOST_DIGITS,
+)
+_TEXT = LiteralArgument("a text", lambda each: isinstance(each, str))
+_PART_OF_TEXT = LiteralArgument(
+    "a text that is not empty", lambda each: isinstance(each, str) and each != ""
+)
+_PLACE = LiteralArgument("a whole number from 1 on", lambda each: type(each) is int and each >= 1)
+_COUNT = LiteralArgument("a whole number from 0 on", lambda each: type(each) is int and each >= 0)
+_PATTERN = LiteralArgument(
+    f"a regular expression of at most {LONGEST_PATTERN:,} characters",
+    lambda each: isinstance(each, str) and len(each) <= LONGEST_PATTERN,
+)
+TRUNCATED = tuple(name for name in PARTS if name != "weekday")
+_UNIT = LiteralArgument(
+    f"one of {', '.join(TRUNCATED)}",
+    lambda each: isinstance(each, str) and each.lower() in TRUNCATED,
+)
+_GROUP = LiteralArgument(
+    f"a whole number from 0 to {regular_expressions.MOST_GROUP}",
+    lambda each: type(each) is int and 0 <= each <= regular_expressions.MOST_GROUP,
+)
 
 
 FUNCTIONS = {
@@ -84,9 +217,130 @@ FUNCTIONS = {
         abs,
         "ABSOLUTE",
     ),
+    "round": Function(
+        "round(x.a, 2), of a number",
+        "the nearest number with at most 2 digits after the point, without the 2 the nearest whole"
+        " number; of two that are as near the one further from zero",
+        _is_number,
+        _kept,
+        rounded,
+        "ROUND",
+        options=(_DIGITS,),
+        optional=1,
+        is_exact=True,
+    ),
+    "floor": _of_number(
+        "floor", "the greatest whole number up to it", whole_number(down=True), _kept, is_exact=True
+    ),
+    "ceil": _of_number(
+        "ceil", "the least whole number from it on", whole_number(down=False), _kept, is_exact=True
+    ),
+    "sqrt": _of_number("sqrt", "the square root; NULL of a negative number", root, _float),
+    "power": Function(
+        "power(x.a, y.b), of two numbers",
+        "`x.a` to the power of `y.b`; NULL where that divides by zero or is no real number",
+        _is_number,
+        _float,
+        power,
+        "POWER",
+        values=2,
+    ),
+    "ln": _of_number(
+        "ln", "the natural logarithm; NULL of zero and of a negative number", logarithm, _float
+    ),
+    "exp": _of_number("exp", "e to the power of it", exponential, _float),
+    "sign": _of_number(
+        "sign",
+        "1, 0 or -1",
+        lambda number: (number > 0) - (number < 0),
+        lambda _: INTEGER,
+        is_exact=True,
+    ),
     "lower": _of_text("lower", "the text in lower case", str.lower),
     "upper": _of_text("upper", "the text in upper case", str.upper),
     "length": _of_text("length", "the number of code points", len, INTEGER),
+    "trim": _of_text("trim", "the text without white space at both ends", str.strip),
+    "concat": Function(
+        "concat('abc', x.a, …), of texts",
+        "the joined texts; NULLs are skipped, and all but one are literals",
+        _is_string,
+        _text,
+        lambda *texts: "".join(texts),
+        values=None,
+        skips_null=True,
+    ),
+    "substring": Function(
+        "substring(x.a, 2, 3), of a text",
+        "3 characters from the second on, without the 3 all from there on",
+        _is_string,
+        _text,
+        substring,
+        options=(_PLACE, _COUNT),
+        optional=1,
+    ),
+    "replace": Function(
+        "replace(x.a, 'ab', 'c'), of a text",
+        "the text with each `ab` replaced, from the left; NULL if that has more than 1,048,576"
+        " characters",
+        _is_string,
+        _text,
+        replaced,
+        options=(_PART_OF_TEXT, _TEXT),
+    ),
+    "split_part": Function(
+        "split_part(x.a, ',', 2), of a text",
+        "the second part between commas; empty if there are fewer",
+        _is_string,
+        _text,
+        split_part,
+        options=(_PART_OF_TEXT, _PLACE),
+    ),
+    "starts_with": _with_text("starts_with", "whether it begins with `abc`", str.startswith),
+    "ends_with": _with_text("ends_with", "whether it ends with `abc`", str.endswith),
+    "contains": _with_text("contains", "whether `abc` is a part of it", str.__contains__),
+    "regexp_matches": Function(
+        "regexp_matches(x.a, '^a+$'), of a text",
+        "whether a part of it matches a regular expression of RE2",
+        _is_string,
+        _boolean,
+        lambda text, pattern: regular_expressions.matches([text], pattern)[0],
+        options=(_PATTERN,),
+        vector=regular_expressions.matches,
+        problem=regular_expressions.problem,
+    ),
+    "regexp_extract": Function(
+        "regexp_extract(x.a, 'a(b+)', 1), of a text",
+        "the first part that matches, or group 1 of it; NULL without a match",
+        _is_string,
+        _text,
+        lambda text, *how: regular_expressions.extracts([text], *how)[0],
+        options=(_PATTERN, _GROUP),
+        optional=1,
+        vector=regular_expressions.extracts,
+        problem=regular_expressions.problem,
+    ),
+    **{
+        name: Function(
+            f"{name}(x.ts), of a time without a zone",
+            says,
+            _is_time,
+            lambda _: INTEGER,
+            part_of_time(name),
+            "TIME_PART",
+            constant=number,
+        )
+        for number, (name, (says, _)) in enumerate(PARTS.items())
+    },
+    "date_trunc": Function(
+        "date_trunc('hour', x.ts), of a time without a zone",
+        f"the begin of the hour; also of {', '.join(each for each in TRUNCATED if each != 'hour')}",
+        _is_time,
+        lambda types: types[-1],
+        truncated_time,
+        "TIME_TRUNCATE",
+        options=(_UNIT,),
+        options_first=True,
+    ),
     "coalesce": _choice(
         "coalesce",
         "coalesce(x.a, x.b, …)",
@@ -110,26 +364,48 @@ FUNCTIONS = {
 
 def chooses(name: str) -> bool:
     """Whether an operation is a function that returns one of its arguments."""
-    return name in FUNCTIONS and FUNCTIONS[name].most is None
+    return name in FUNCTIONS and FUNCTIONS[name].is_choice
+
+
+def is_of_time(name: str) -> bool:
+    """Whether an operation is a function of a time."""
+    return name in FUNCTIONS and FUNCTIONS[name].accepts is _is_time
+
+
+def part_number(name: str) -> int:
+    """The number of a part of a time in kernels."""
+    return [*PARTS].index(name.lower())
+
+
+def is_exact(name: str) -> bool:
+    """Whether an operation is a function that keeps decimals."""
+    return name in FUNCTIONS and FUNCTIONS[name].is_exact
 
 
 _BEFORE = "; compute other values before, as a column"
 # Functions of other languages, in lower case, and their replacements.
 _FAMILIAR = (
     (
-        "round floor ceil ceiling trunc truncate sqrt exp log ln power pow sign",
-        f"numbers have  + - * / % , abs, least and greatest{_BEFORE}",
+        "trunc truncate log10 log2 sin cos tan cbrt",
+        f"numbers have  + - * / % , abs, round, floor, ceil, sqrt, power, ln and exp{_BEFORE}",
     ),
+    ("ceiling", "the least whole number from a number on is  ceil(x.a)"),
+    ("log", "the natural logarithm is  ln(x.a)"),
+    ("pow", "a power is  power(x.a, 2)"),
     ("mod", "the remainder is written  x.a % 2"),
     (
-        "concat substr substring trim ltrim rtrim replace split left right reverse regexp_replace",
-        f"texts have  lower, upper, length and LIKE{_BEFORE}",
+        "ltrim rtrim left right reverse lpad rpad repeat initcap position instr",
+        "texts have  lower, upper, length, trim, concat, substring, replace, split_part and"
+        f" regexp_extract{_BEFORE}",
     ),
+    ("substr", "a part of a text is  substring(x.a, 2, 3)"),
+    ("split", "the second part of a text is  split_part(x.a, ',', 2)"),
+    ("startswith", "write  starts_with(x.a, 'abc')"),
+    ("endswith", "write  ends_with(x.a, 'abc')"),
+    ("regexp_like regexp matches", "write  regexp_matches(x.a, '^a+$')"),
     (
-        "contains startswith starts_with endswith ends_with position instr regexp_like regexp"
-        " matches regexp_matches",
-        "texts are compared with a pattern by  x.a LIKE '%abc%' , in which  %  is any text and  _"
-        "  any character",
+        "regexp_replace",
+        "there are  regexp_matches(x.a, 'ab+')  and  regexp_extract(x.a, 'a(b+)', 1)",
     ),
     ("char_length", "the length of a text is  length(x.a)"),
     ("ifnull nvl isnull", "in place of NULL a value is  coalesce(x.a, 0)"),
@@ -143,9 +419,11 @@ _FAMILIAR = (
     ),
     ("datediff date_diff timestampdiff age", "times are subtracted:  y.ts - x.ts > 5 minutes"),
     (
-        "date_trunc extract year month day hour minute second weekday dayofweek date_part strftime",
-        f"times have  + , -  and comparisons{_BEFORE}",
+        "extract date_part strftime",
+        "parts of a time are  year(x.ts), month, day, hour, minute, second, weekday, week  and"
+        f" quarter{_BEFORE}",
     ),
+    ("dayofweek", "the day of the week is  weekday(x.ts) , 1 for Monday"),
     (
         "cast convert try_cast to_timestamp to_date to_number int float str",
         "a value has the type of its column; a time is written  TIMESTAMP '2026-01-01 12:00:00'",

@@ -74,7 +74,7 @@ def value_text(value: bound.Expression, names: Names) -> str:
             return "confidence"
         case bound.Operation(name="neg", operands=(operand,)):
             return f"-{_factor(operand, names)}"
-        case bound.Operation(name=name, operands=(left, right)) if not name.isalpha():
+        case bound.Operation(name=name, operands=(left, right)) if not name.isidentifier():
             return f"{_factor(left, names)} {name} {_factor(right, names)}"
         case bound.Operation(name=name, operands=operands):
             return f"{name}({', '.join(value_text(each, names) for each in operands)})"
@@ -163,7 +163,9 @@ def _nested(condition: bound.Condition, names: Names) -> str:
 def _factor(value: bound.Expression, names: Names) -> str:
     text = value_text(value, names)
     is_sum = (
-        isinstance(value, bound.Operation) and len(value.operands) == 2 and not value.name.isalpha()
+        isinstance(value, bound.Operation)
+        and len(value.operands) == 2
+        and not value.name.isidentifier()
     )
     return f"({text})" if is_sum else text
 

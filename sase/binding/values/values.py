@@ -45,7 +45,14 @@ from sase.binding.types import (
     merged,
 )
 from sase.binding.values.folding import INT64_MAX, fold_operation
-from sase.binding.values.functions import AGGREGATES, FUNCTIONS, INSTEAD, Function, signed
+from sase.binding.values.functions import (
+    AGGREGATES,
+    FUNCTIONS,
+    INSTEAD,
+    Function,
+    is_of_time,
+    signed,
+)
 from sase.binding.values.literals import alike, beside, bind_literal, is_written
 from sase.binding.values.time_zones import warn_of_zones
 from sase.lang import ast
@@ -103,7 +110,7 @@ def joined_texts(node: ast.Expression, scope: Scope) -> Iterator[str]:
     text, (start, end) = scope.problems.source.text, node.span
     near = text[:start].rstrip()[-2:], text[end:].lstrip()[:2]
     if "||" in near or "||" in text[start:end]:
-        yield "`||` is OR here, and texts are not joined: compute that before, as a column"
+        yield "`||` is OR here; a text is joined with literals by  concat(x.a, 'abc')"
 
 
 def _checked_range(literal: Expression, scope: Scope) -> Expression:
@@ -144,11 +151,10 @@ def _operation(
         return Operation(data_type, name, operands, span=node.span)
     folded = fold_operation(name, values, bounded=data_type.kind not in TIMES)
     if folded is None and all(value is not None for value in values):
-        scope.problems.warning(
-            "constant-is-null",
-            "this is always NULL: it divides by zero, or leaves the integers of 64 bits",
-            node.span,
-        )
+        reason = "it divides by zero, or leaves the integers of 64 bits"
+        if name in FUNCTIONS and name != "abs":
+            reason = f"{name} has no value for these arguments"
+        scope.problems.warning("constant-is-null", f"this is always NULL: {reason}", node.span)
     return Constant(data_type, folded, span=node.span)
 
 
@@ -272,20 +278,38 @@ def _call(node: ast.Call, scope: Scope) -> Expression:
     if function is None:
         _unknown_function(node, scope)
         return unknown(node)
-    bind = bind_operand if function.most is None else bind_value
+    bind = bind_operand if function.is_choice else bind_value
     operands = tuple(bind(argument, scope) for argument in node.arguments)
-    if function.most is None:
+    if function.is_choice:
         operands = alike(_on_one_clock(operands, scope))
         warn_of_zones(operands, scope)
-    if not operands or (function.most is not None and len(operands) > function.most):
+    if (counts := _counts(function, len(operands))) is not None:
         return scope.refuse(
             "wrong-arguments",
-            f"{name} takes {'one argument' if function.most else 'arguments'},"
-            f" and here are {len(operands) or 'none'}",
+            f"{name} takes {counts}, and {_here(len(operands))}",
             node.span,
             f"it is called as  {function.form}",
         )
     return _function(function, operands, node, scope)
+
+
+_NUMBERS = ("no", "one", "two", "three", "four")
+
+
+def _counts(function: Function, given: int) -> str | None:
+    """The numbers of arguments that a function takes, if the given one is none of them."""
+    if function.values is None:
+        return None if given else "arguments"
+    most = function.values + len(function.options)
+    least = most - function.optional
+    if least <= given <= most:
+        return None
+    counts = " or ".join(_NUMBERS[count] for count in range(least, most + 1))
+    return f"{counts} argument{'s' * (most > 1)}"
+
+
+def _here(count: int) -> str:
+    return "here is one" if count == 1 else f"here are {count or 'none'}"
 
 
 def _added(name: str) -> UserAggregate | None:
@@ -306,8 +330,9 @@ def _function(
     function: Function, operands: tuple[Expression, ...], node: ast.Call, scope: Scope
 ) -> Expression:
     types = [operand.type for operand in operands]
-    wrong = next((o for o in operands if not function.accepts(o.type)), None)
-    if wrong is None and function.most is None:
+    place = function.wrong(types)
+    wrong = None if place is None else operands[place]
+    if wrong is None and function.is_choice:
         pairs = ((o, merged(types[:place])) for place, o in enumerate(operands))
         wrong = next((o for o, before in pairs if not o.type.compares_with(before)), None)
     if wrong is not None:
@@ -317,7 +342,64 @@ def _function(
             wrong.span,
             f"it is called as  {function.form}",
         )
+    zoned = next((each for each in operands if each.type.zoned), None)
+    if zoned is not None and is_of_time(node.function.text):
+        return scope.refuse(
+            "time-zone",
+            f"{node.function.text} is of times without a time zone, and this has one",
+            zoned.span,
+            "AT TIME ZONE is not there yet: compute it before, as a column",
+        )
+    if function.operation is None and not _is_of_one_text(function, operands, node, scope):
+        return unknown(node)
+    if not _options_fit(function, operands, node, scope):
+        return unknown(node)
     return _operation(node.function.text, function.result(types), operands, node, scope)
+
+
+def _options_fit(
+    function: Function, operands: tuple[Expression, ...], node: ast.Call, scope: Scope
+) -> bool:
+    """Whether the options are valid literals or parameters; others are reported."""
+    options = function.options_of(operands)
+    for option, given in zip(function.options, options, strict=False):
+        if isinstance(given, Constant) and (given.value is None or option.accepts(given.value)):
+            continue
+        if not isinstance(given, Placeholder):
+            scope.problems.error(
+                "wrong-arguments",
+                f"{node.function.text} takes {option.described} here, as a literal or a parameter",
+                given.span,
+                f"it is called as  {function.form}",
+            )
+        if not isinstance(given, Placeholder) or is_unknown(given):
+            return False
+    known = [each.value for each in options if isinstance(each, Constant)]
+    if function.problem is None or len(known) < len(options) or None in known:
+        return True
+    problem = function.problem(*known)
+    if problem is not None:
+        scope.problems.error(
+            "bad-pattern", problem, options[0].span,
+            "https://github.com/google/re2/wiki/Syntax  has its language",
+        )  # fmt: skip
+    return problem is None
+
+
+def _is_of_one_text(
+    function: Function, operands: tuple[Expression, ...], node: ast.Call, scope: Scope
+) -> bool:
+    """Whether at most one value is not a literal; others are reported."""
+    texts = [each for each in operands if not isinstance(each, Constant | Placeholder)]
+    if function.values is not None or len(texts) < 2:
+        return True
+    scope.problems.error(
+        "wrong-arguments",
+        f"{node.function.text} takes one text of an event, beside literals, and here is another",
+        texts[1].span,
+        "join texts of events before, as a column",
+    )
+    return False
 
 
 def _unknown_function(node: ast.Call, scope: Scope) -> None:

@@ -20,6 +20,7 @@ from sase.binding.conditions.parts import ranged_over, references
 from sase.binding.types import NUMBERS, TIMES, Kind
 from sase.binding.values.aggregates import find
 from sase.binding.values.folding import INT64_MAX, INT64_MIN, fold_comparison, fold_operation
+from sase.binding.values.functions import is_exact
 from sase.cached_property import cached_property
 from sase.diagnostics.attributes import Attributes, of_types
 from sase.engine.columns import Events
@@ -204,8 +205,8 @@ class Interpreter:
                 return self._aggregate(expression, binding)
             case bound.Operation(name=name, operands=operands, type=kind):
                 values = [self.value(each, binding) for each in operands]
-                # Arithmetic on decimals is in float64.
-                values = [float(v) if isinstance(v, Fraction) else v for v in values]
+                if not is_exact(name):  # arithmetic on decimals is in float64
+                    values = [float(v) if isinstance(v, Fraction) else v for v in values]
                 return fold_operation(name, values, bounded=kind.kind not in TIMES)
 
     def _aggregate(self, aggregate: bound.Aggregate, binding: MatchBinding) -> Any:

@@ -30,7 +30,8 @@ from sase.binding.bound import (
     Truth,
 )
 from sase.binding.conditions.parts import references
-from sase.binding.values.functions import FUNCTIONS
+from sase.binding.types import INTEGER as INTEGER_TYPE
+from sase.binding.values.functions import FUNCTIONS, part_number
 from sase.cached_property import cached_property
 from sase.engine.expressions.layout import (
     LoweringError,
@@ -129,6 +130,22 @@ def lower_terms(
 def _nothing() -> Lowered:
     """The empty program, which most plans use."""
     return _Assembler(ProgramLayout({})).finished(())
+
+
+def _number_of(option: Expression) -> Expression:
+    """An option as kernels take it: the number of a part of a time."""
+    if isinstance(option, Constant) and isinstance(option.value, str):
+        return Constant(INTEGER_TYPE, part_number(option.value))
+    return option
+
+
+def _level(value: Expression) -> int:
+    """The most functions, one of the other, that made a text."""
+    if not isinstance(value, Operation):
+        return 0
+    function = FUNCTIONS.get(value.name)
+    levels = max((_level(each) for each in value.operands), default=0)
+    return levels + (function is not None and function.makes_text)
 
 
 @dataclass
@@ -265,7 +282,7 @@ class _Assembler:
         self.value(condition.operand)
         pattern = literal(condition.pattern)
         if isinstance(pattern, str):
-            self.look_up(Table("like", pattern))
+            self.look_up(Table("like", (pattern,)))
             self.write(Op.HOLDS, not condition.negated, taken=1)
         else:
             self.write(Op.CONSTANT, put=1)  # NULL
@@ -328,14 +345,43 @@ class _Assembler:
         """Compile a function by the table of functions."""
         function, operands = FUNCTIONS[call.name], call.operands
         if function.operation is None:
-            self.value(operands[0])
-            self.look_up(Table(call.name))
-        elif function.most is None:
+            self.function_of_text(call)
+        elif function.is_choice:
             self.choice(Op[function.operation], operands)
-        else:
+        elif call.name == "abs":
             self.value(operands[0])
-            operator = Op[f"{'TIME_' * is_time(*operands)}{function.operation}"]
-            self.calculate(operator, call)
+            self.calculate(Op.TIME_ABSOLUTE if is_time(*operands) else Op.ABSOLUTE, call)
+        else:
+            values, options = function.values_of(operands), function.options_of(operands)
+            self.values((*values, *map(_number_of, options)), ranked=False)
+            constants = [each.default for each in function.options[len(options) :]]
+            constants += [] if function.constant is None else [function.constant]
+            for each in constants:
+                self.write(Op.CONSTANT, INTEGER, each, put=1)
+            self.calculate(Op[function.operation], call, len(operands) + len(constants))
+
+    def function_of_text(self, call: Operation) -> None:
+        """Compile a function of one text and literals: a table has the result for each text."""
+        function, operands = FUNCTIONS[call.name], call.operands
+        known = (Constant, Placeholder)
+        own = next((p for p, each in enumerate(operands) if not isinstance(each, known)), 0)
+        literals = {
+            place: literal(each)
+            for place, each in enumerate(operands)
+            if place != own and isinstance(each, known)
+        }
+        if not function.skips_null and None in literals.values():
+            self.write(Op.CONSTANT, put=1)  # NULL
+            return
+        kept = {place: each for place, each in literals.items() if each is not None}
+        before = sum(place < own for place in kept)
+        self.value(operands[own])
+        level = _level(operands[own]) if function.makes_text else None
+        self.look_up(Table(call.name, tuple(kept.values()), before, level))
+        if function.skips_null:
+            without = Constant(call.type, function.value(*kept.values()))
+            self.write(Op.CONSTANT, *constant(without, self.layout.interner), put=1)
+            self.write(Op.COALESCE, taken=2, put=1)
 
     def negative(self, operation: Operation) -> None:
         """Compile unary minus: zero minus an interval, or the product with −1, which keeps -0.0."""

@@ -106,7 +106,7 @@ class _Vectorized:
                 return self.mask_nulls(reference, ~found if negated else found)
             case Like(operand=Reference() as reference, pattern=pattern, negated=negated):
                 assert isinstance(pattern, Constant)
-                table = self.table(Table("like", str(pattern.value)))
+                table = self.table(Table("like", (str(pattern.value),)))
                 return self.mask_nulls(
                     reference, table[self.vector(reference).values] == (not negated)
                 )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sase.binding.values.functions import FUNCTIONS
 from sase.engine.columns.arrays import Mask, Numbers, grown
@@ -135,10 +135,17 @@ NO_TABLES = frozen(NO_CELLS)
 
 
 class Table(NamedTuple):
-    """A string function by name, or LIKE with its pattern."""
+    """A string function by name with its literals, or LIKE with its pattern.
+
+    `place` is the number of literals before the string. A function that makes strings has a
+    `level`: it is applied to strings of events and of the plan, of level 0, and to those that were
+    made by as many functions, one of the other.
+    """
 
     name: str
-    argument: str = ""
+    literals: tuple[Any, ...] = ()
+    place: int = 0
+    level: int | None = None
 
 
 # The rank of a code by code point, and the code of a rank.
@@ -160,9 +167,13 @@ class Interner(TextDictionary):
         self._named: set[int] = set()
         self._numbers: dict[Table, int] = {}
         self._cells, self._shown = NO_CELLS, NO_TABLES
-        # For each table: the codes below which it is complete, and the reused codes it has.
-        self._done: dict[Table, tuple[int, int]] = {}
+        # For each table: the codes below which it is complete, and the reused and lowered codes
+        # that it has.
+        self._done: dict[Table, tuple[int, int, int]] = {}
         self._ranked: list[int] = []
+        # By code: how many functions made the string at least; and the codes that now need fewer.
+        self._levels = np.zeros(0, np.int64)
+        self._lowered: list[int] = []
 
     @property
     def size(self) -> tuple[int, int]:
@@ -173,12 +184,14 @@ class Interner(TextDictionary):
         """The permanent code of a string in the plan."""
         code = self._code(text)
         self._named.add(code)
+        self._lower(np.array([code], np.int64), 0)
         return code
 
     def codes_of(self, texts: Iterable[str | None]) -> NDArray[np.int64]:
         """The codes of strings of events; `NO_CODE` for None."""
         given = [NO_CODE if text is None else self._code(text) for text in texts]
         codes = np.array(given, np.int64)
+        self._lower(codes[codes != NO_CODE], 0)
         self.use_now(codes)
         return codes
 
@@ -191,13 +204,27 @@ class Interner(TextDictionary):
         """Free the codes of strings that no event from the horizon on has."""
         self.tables()
         super().recycle(horizon)
+        self._lowered.clear()
+        self._levels[len(self.texts) :] = 0
+        self._levels[self._free] = 0
         live = {*self._codes.values()}
         self._ranked = [code for code in self._ranked if code in live]
         ranks = (RANK, BY_RANK)  # always rewritten as a whole
         self._done = {each: self._last for each in self._done if each not in ranks}
 
+    def _encoded(self) -> dict[str, Any]:
+        """The strings but for those that functions made, which make them again."""
+        self._lower(np.zeros(0, np.int64), 0)
+        kept = {text: code for text, code in self._codes.items() if not self._levels[code]}
+        codes = np.array(list(kept.values()), np.int64)
+        return super()._encoded() | {"texts": kept, "codes": codes}
+
     def _take(self, saved: Saved, values: Any) -> None:
-        named = dict(self._codes)
+        named = {text: code for text, code in self._codes.items() if code in self._named}
+        self._done.clear()
+        self._ranked.clear()
+        self._lowered.clear()
+        self._levels[:] = 0
         super()._take(saved, values)
         is_same = named.items() <= self._codes.items()
         saved.check(is_same, "the texts of this plan have other codes")
@@ -228,13 +255,12 @@ class Interner(TextDictionary):
     @property
     def _makers(self) -> list[Table]:
         """The tables with codes of other strings as entries."""
-        functions = ((table, FUNCTIONS.get(table.name)) for table in self._numbers)
-        return [table for table, each in functions if each is not None and each.makes_text]
+        return [table for table in self._numbers if table.level is not None]
 
     @property
-    def _last(self) -> tuple[int, int]:
+    def _last(self) -> tuple[int, int, int]:
         """The state of a table that is complete."""
-        return len(self.texts), len(self._reused)
+        return len(self.texts), len(self._reused), len(self._lowered)
 
     def _live(self, horizon: int) -> Mask:
         is_live = super()._live(horizon)
@@ -242,33 +268,67 @@ class Interner(TextDictionary):
         makers, seen = [self._numbers[table] for table in self._makers], 0
         while makers and len(codes := np.flatnonzero(is_live)) > seen:
             seen = len(codes)
-            is_live[self._cells[makers][:, codes]] = True
+            made = self._cells[makers][:, codes]
+            is_live[made[made != NO_CODE]] = True
         return is_live
 
     def _new_codes(self, table: Table) -> NDArray[np.int64]:
         """The codes that a table lacks; they count as added."""
-        start, reused = self._done.get(table, (0, len(self._reused)))
+        start, reused, lowered = self._done.get(table, (0, *self._last[1:]))
         self._done[table] = self._last
-        again = np.array(self._reused[reused:], np.int64)
-        codes = np.append(np.arange(start, len(self.texts)), again)
+        again = self._reused[reused:] + (self._lowered[lowered:] if table != SORTED else [])
+        codes = np.append(np.arange(start, len(self.texts)), np.array(again, np.int64))
         return codes if start or not self._free else np.setdiff1d(codes, self._free)
 
     def _extend(self, table: Table) -> None:
         """Apply a function to the strings that its table lacks."""
         codes, function = self._new_codes(table), self._function(table)
+        if table.level is not None:
+            self._lower(np.zeros(0, np.int64), 0)
+            is_above = self._levels[codes] > table.level
+            self._room()[self._numbers[table], codes[is_above]] = NO_CODE
+            codes = codes[~is_above]
         is_every = len(codes) == len(self.texts)  # all strings are new
         texts = self.texts[:] if is_every else map(self.texts.__getitem__, codes.tolist())
-        found = [function(text) for text in texts]
-        places = slice(len(found)) if is_every else codes
-        self._room()[self._numbers[table], places] = found
+        places = slice(len(codes)) if is_every else codes
+        self._room()[self._numbers[table], places] = function(texts)
 
-    def _function(self, table: Table) -> Callable[[str], int]:
+    def _made(self, texts: list[str | None], level: int) -> NDArray[np.int64]:
+        """The codes of strings that a function made; `NO_CODE` for NULL."""
+        is_new = [text is not None and text not in self._codes for text in texts]
+        given = [NO_CODE if text is None else self._code(text) for text in texts]
+        codes = np.array(given, np.int64)
+        self._lower(codes[codes != NO_CODE], level)
+        self._levels[codes[is_new]] = level
+        return codes
+
+    def _lower(self, codes: NDArray[np.int64], level: int) -> None:
+        """Note that strings have at most a level; tables lack those that had a greater one."""
+        if len(self.texts) > len(self._levels):
+            self._levels = grown(self._levels, 2 * len(self.texts))
+        lowered = codes[self._levels[codes] > level]
+        if len(lowered):
+            self._levels[lowered] = level
+            self._lowered += lowered.tolist()
+
+    def _function(self, table: Table) -> Callable[[Iterable[str]], ArrayLike]:
+        """The entries of a table for some strings; `NO_CODE` for NULL."""
         function = FUNCTIONS.get(table.name)
         if function is None:
-            pattern = like(table.argument)
-            return lambda text: pattern.fullmatch(text) is not None
-        of_text = function.value
-        return (lambda text: self._code(of_text(text))) if function.makes_text else of_text
+            pattern = like(*table.literals)
+            return lambda texts: [pattern.fullmatch(text) is not None for text in texts]
+        before, after = table.literals[: table.place], table.literals[table.place :]
+        vector, value = function.vector, function.value
+
+        def values(texts: Iterable[str]) -> list[Any]:
+            if vector is not None:
+                return vector(list(texts), *after)
+            return [value(*before, text, *after) for text in texts]
+
+        if table.level is None:
+            return values
+        level = table.level + 1
+        return lambda texts: self._made(values(texts), level)
 
     def _rank(self, table: Table) -> None:
         """Sort the strings, most of which are in order, and write their ranks."""

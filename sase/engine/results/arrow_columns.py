@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sase.binding.bound import BoundComponent, Constant, Expression, Operation
 from sase.binding.types import DataType, Kind
-from sase.binding.values.functions import chooses
+from sase.binding.values.functions import FUNCTIONS, chooses
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.arrow.gather import taken_values
 from sase.engine.expressions import Interner
@@ -184,10 +184,16 @@ def _unit(value: Expression) -> str | None:
 def _leaves(value: Expression) -> Iterator[Expression]:
     """The operands of a value, at all depths."""
     if isinstance(value, Operation):
-        for operand in value.operands:
+        for operand in _values(value):
             yield from _leaves(operand)
     elif value.type.kind is not Kind.NULL:
         yield value
+
+
+def _values(operation: Operation) -> Sequence[Expression]:
+    """The operands without the literals of a function."""
+    function = FUNCTIONS.get(operation.name)
+    return operation.operands if function is None else function.values_of(operation.operands)
 
 
 def _digits(leaf: Expression) -> int | None:
@@ -200,8 +206,9 @@ def _digits(leaf: Expression) -> int | None:
 def _is_date(value: Expression) -> bool:
     """Whether a time is always a date: a date, possibly plus days."""
     if isinstance(value, Operation):
-        dates = [each for each in value.operands if _is_date(each)]
-        return bool(dates) and all(each in dates or _is_of_days(each) for each in value.operands)
+        operands = _values(value)
+        dates = [each for each in operands if _is_date(each)]
+        return bool(dates) and all(each in dates or _is_of_days(each) for each in operands)
     return value.type.kind is Kind.TIMESTAMP and value.type.resolution == "d"
 
 

@@ -35,7 +35,7 @@ from sase.planning.plan.traversal import within
 NOT_FUSED = Declined("fused paths are switched off")
 NARROWED = Declined("match windows narrow each block")
 # Operations with results that may exceed int64.
-_ARITHMETIC = ("+", "-", "*", "/", "%", "neg", "abs")
+_ARITHMETIC = ("+", "-", "*", "/", "%", "neg", "abs", "date_trunc")
 
 
 class Feed(Enum):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from sase.binding import bound
+from sase.binding.conditions.parts import references
 from sase.binding.types import (
     FLOAT,
     INTEGER,
@@ -24,7 +25,7 @@ from sase.binding.types import (
     merged,
 )
 from sase.binding.values.aggregates import UserAggregate
-from sase.binding.values.functions import AGGREGATES, FUNCTIONS, chooses, signed
+from sase.binding.values.functions import AGGREGATES, FUNCTIONS, chooses, is_of_time, signed
 from sase.binding.values.literals import alike, is_of_width, is_written
 from sase.binding.values.text import value_text
 from sase.binding.values.values import arithmetic
@@ -69,12 +70,19 @@ class LateTypes:
     def is_any(self) -> bool:
         """Whether some value has an unknown type."""
         values = (bound.Reference, bound.Aggregate, bound.EquivalenceTest)
-        return any(branch.is_any for branch in self._branches) or any(
-            each.type == UNKNOWN
-            or isinstance(each, bound.Aggregate)
-            and (each.function in OF_NUMBERS or each.function in self._aggregates)
-            for each in within(self._parts)
-            if isinstance(each, values)
+        return (
+            any(branch.is_any for branch in self._branches)
+            or any(
+                each.type == UNKNOWN
+                or isinstance(each, bound.Aggregate)
+                and (each.function in OF_NUMBERS or each.function in self._aggregates)
+                for each in within(self._parts)
+                if isinstance(each, values)
+            )
+            or any(
+                isinstance(each, bound.Operation) and is_of_time(each.name)
+                for each in within(self._parts)
+            )
         )
 
     def disagreement(self, known: Known) -> str | None:
@@ -184,8 +192,8 @@ class _Values:
         types = [self._compared_type(operand) for operand in operation.operands]
         function = FUNCTIONS.get(operation.name)
         if function is not None:
-            is_possible = all(map(function.accepts, types))
-            if function.most is None:
+            is_possible = function.wrong(types) is None
+            if function.is_choice:
                 is_possible &= all(a.compares_with(b) for a, b in combinations(types, 2))
         elif len(types) == 1:
             is_possible = types[0].is_number or types[0].compares_with(INTERVAL)
@@ -195,9 +203,19 @@ class _Values:
         if not is_possible:
             described = " and ".join(map(self._described, operation.operands))
             yield f"{described}: `{word}` does not take that"
+        if is_of_time(operation.name):
+            yield from self._zoned(operation)
         kinds = TEXTS if chooses(operation.name) else TIMES
-        if function is None or function.operation not in (None, "COALESCE"):
+        if function is None or function.operation in ("ABSOLUTE", "LEAST", "GREATEST"):
             yield from self._too_late(word, list(operation.operands), kinds)
+
+    def _zoned(self, operation: bound.Operation) -> Iterator[str]:
+        """Report times with a time zone in functions of times without one."""
+        for each in references(operation):
+            found = self._candidates(self._component(each), each.attribute or "")
+            if any(candidate.zoned for candidate in found):
+                name = value_text(each, self._names)
+                yield f"`{name}` has a time zone: `{operation.name}` does not take that yet"
 
     def _too_late(
         self, word: str, values: list[bound.Expression], kinds: Set[Kind]

@@ -129,6 +129,19 @@ patterns = st.text("aAb%_\\ßx", max_size=4).filter(
 )
 
 
+some_text = text_literals.filter(lambda text: text != "''")
+characters = st.sampled_from(
+    ["a", "b", ".", "[a-c]", "[^a]", r"\d", r"\w", "ß", "𐐨", r"\.", "(ab)"]
+)
+regular_expressions = st.lists(
+    st.tuples(characters, st.sampled_from(["", "", "*", "+", "?", "{2}"])).map("".join), max_size=3
+).flatmap(
+    lambda parts: st.sampled_from(["{}", "^{}", "{}$", "^{}$", "a|{}"]).map(
+        lambda form: form.format("".join(parts))
+    )
+)
+
+
 # ---------------------------------------------------------------- expressions
 
 
@@ -147,6 +160,8 @@ def references(variables: str, attributes: str) -> st.SearchStrategy[str]:
 
 
 def numbers(variables: str) -> st.SearchStrategy[str]:
+    read = references(variables, "ifmn")
+    read = any_of(read, formed("({} * {})", read, real_literals), formed("-({})", read))
     leaves = any_of(
         references(variables, "ifmn"), references(variables, "ifmn"), whole_literals, real_literals
     )
@@ -164,6 +179,12 @@ def numbers(variables: str) -> st.SearchStrategy[str]:
             formed("least({}, {}, {})", inner, inner, inner),
             formed("greatest({}, {})", inner, inner),
             formed("length({})", strings(variables)),
+            # Of a choice with a number with a point the naive matcher does not know the type.
+            formed("round({}, {})", read, st.sampled_from(["0", "1", "2", "15", "NULL"])),
+            formed("{}({})", st.sampled_from(["round", "floor", "ceil", "sign"]), read),
+            formed("{}({})", st.sampled_from(["sqrt", "ln", "exp"]), inner),
+            formed("power({}, {})", inner, inner),
+            formed("{}({})", parts_of_time, moved_times(variables)),
         ),
         max_leaves=4,
     )
@@ -179,16 +200,38 @@ def strings(variables: str) -> st.SearchStrategy[str]:
             formed("coalesce({}, {})", inner, inner),
             formed("least({}, {})", inner, inner),
             formed("greatest({}, {})", inner, inner),
+            formed("trim({})", inner),
+            formed("concat({}, {}, {})", any_of(text_literals, "NULL"), inner, text_literals),
+            formed("substring({}, {})", inner, st.sampled_from(["1", "2", "1, 0", "2, 1", "9, 9"])),
+            formed("replace({}, {}, {})", inner, some_text, text_literals),
+            formed("split_part({}, {}, {})", inner, some_text, st.sampled_from("12")),
+            formed("regexp_extract({}, '{}')", inner, regular_expressions),
+            formed("regexp_extract({}, '{}', NULL)", inner, regular_expressions),
+            formed(
+                "regexp_extract({}, '(a|({}))x?', {})", inner, characters, st.sampled_from("012")
+            ),
         ),
         max_leaves=3,
     )
+
+
+parts_of_time = st.sampled_from(
+    ["year", "quarter", "month", "week", "day", "weekday", "hour", "minute", "second"]
+)
+truncated = parts_of_time.filter(lambda each: each != "weekday")
+
+
+def moved_times(variables: str) -> st.SearchStrategy[str]:
+    read = any_of(references(variables, "td"), moment_literals, day_literals)
+    return any_of(read, formed("({} + {})", references(variables, "td"), interval_literals))
 
 
 def times(variables: str) -> st.SearchStrategy[str]:
     leaves = any_of(references(variables, "td"), moment_literals, day_literals)
     moved = formed("({} + {})", references(variables, "td"), spans(variables, deep=False))
     back = formed("({} - {})", references(variables, "td"), interval_literals)
-    return any_of(leaves, moved, back, formed("least({}, {})", leaves, leaves))
+    cut = formed("date_trunc('{}', {})", truncated, moved_times(variables))
+    return any_of(leaves, moved, back, cut, formed("least({}, {})", leaves, leaves))
 
 
 def spans(variables: str, deep: bool = True) -> st.SearchStrategy[str]:
@@ -205,6 +248,7 @@ def spans(variables: str, deep: bool = True) -> st.SearchStrategy[str]:
 
 signs = st.sampled_from(["=", "!=", "<", "<=", ">", ">="])
 nots = st.sampled_from(["", "NOT "])
+tests_of_text = st.sampled_from(["starts_with", "ends_with", "contains"])
 
 
 def atoms(variables: str) -> st.SearchStrategy[str]:
@@ -217,8 +261,23 @@ def atoms(variables: str) -> st.SearchStrategy[str]:
     ]
     made = [
         formed("{} LIKE '{}'", strings(variables), patterns),
-        formed("{} NOT LIKE '{}'", strings(variables), patterns),
+        any_of(
+            formed("{} NOT LIKE '{}'", strings(variables), patterns),
+            formed("{} NOT ILIKE '{}'", strings(variables), patterns),
+            formed("{} ILIKE '{}%'", strings(variables), patterns),
+        ),
         references(variables, "bc"),
+        any_of(
+            formed("{}({}, '')", tests_of_text, strings(variables)),
+            formed("{}{}({}, {})", nots, tests_of_text, strings(variables), text_literals),
+            formed("{}regexp_matches({}, '{}')", nots, strings(variables), regular_expressions),
+            formed(
+                "NOT {}({}, 'a') = {}",
+                tests_of_text,
+                strings(variables),
+                references(variables, "b"),
+            ),
+        ),
         formed(
             "coalesce({}, TRUE) {} {}",
             references(variables, "bc"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from sase.binding import Schema
@@ -135,7 +135,8 @@ def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataTyp
         return expected  # JSON may write a float without a decimal point
     is_vague = expected.resolution is None and expected.scale is None
     if found.kind is expected.kind and (is_vague or merged([found, expected]) == expected):
-        return found if is_vague and found.kind is not Kind.FLOAT else expected
+        is_own = is_vague and found.kind is not Kind.FLOAT
+        return found if is_own else replace(expected, zoned=found.zoned)
     raise SchemaError(
         f"{table.where}`{name}` has the type {found} here, and the query was compiled for"
         f" {expected}: compile it for these events, or cast the column"

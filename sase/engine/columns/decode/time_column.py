@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NoReturn
 
@@ -60,7 +61,9 @@ def compiled_time(inputs: Inputs, schema: Schema) -> DataType:
         _refuse(schema, found)
     if known.resolution is None:
         return found
-    return known if merged([known, found]) == known else _refuse(schema, found)
+    if merged([known, found]) != known:
+        _refuse(schema, found)
+    return replace(known, zoned=found.zoned)
 
 
 def _refuse(schema: Schema, found: DataType) -> NoReturn:

@@ -68,24 +68,34 @@ class Op(IntEnum):
     REMAINDER = 24
     TIME_ADD = 25
     TIME_SUBTRACT = 26
+    POWER = 27
+    ROUND = 28  # the right value is the number of digits
+    TIME_PART = 29  # the right value is a `TimePart`
+    TIME_TRUNCATE = 30  # the right value is a `TimePart`
     # Keep the left value if it is not NULL, lesser, or greater.
-    COALESCE = 27
-    LEAST = 28
-    GREATEST = 29
+    COALESCE = 31
+    LEAST = 32
+    GREATEST = 33
     # Change the value on top.
-    LOOKUP = 30  # table
-    ABSOLUTE = 31
-    TIME_ABSOLUTE = 32
+    LOOKUP = 40  # table; a negative entry is NULL
+    ABSOLUTE = 41
+    TIME_ABSOLUTE = 42
+    FLOOR = 43
+    CEIL = 44
+    SQRT = 45
+    LN = 46
+    EXP = 47
+    SIGN = 48
     # Pop values and set the truth.
-    COMPARE = 40  # accepted orders: bit 0 less, 1 equal, 2 greater
-    BETWEEN = 41  # wanted
-    IN = 42  # wanted, first constant, end of the constants
-    IS_NULL = 43  # wanted
-    HOLDS = 44  # wanted
-    TRUTH = 45  # wanted
+    COMPARE = 60  # accepted orders: bit 0 less, 1 equal, 2 greater
+    BETWEEN = 61  # wanted
+    IN = 62  # wanted, first constant, end of the constants
+    IS_NULL = 63  # wanted
+    HOLDS = 64  # wanted
+    TRUTH = 65  # wanted
 
 
-LAST_FLOW, LAST_PUT, LAST_JOIN, LAST_CHANGE = 9, 19, 29, 39
+LAST_FLOW, LAST_PUT, LAST_JOIN, LAST_CHANGE = 9, 19, 39, 59
 TIME = Op.TIME_ADD - Op.ADD
 MULTIPLY = int(Op.MULTIPLY)
 

@@ -103,7 +103,8 @@ def evaluate_tuple(
             top -= operation <= LAST_JOIN
             value = taken(values, top)
             if operation == Op.LOOKUP:
-                value = value[0], columns.tables[first, value[1] if value[0] else 0]
+                entry = columns.tables[first, value[1] if value[0] else 0]
+                value = (value[0] if entry >= 0 else do.NULL), entry
             else:
                 other = taken(values, top + (operation <= LAST_JOIN))
                 value = calculate_at(code[at, ADDRESS], operation, value, other)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from sase.engine.kernels.expressions import functions
 from sase.engine.kernels.expressions import operations as do
 from sase.engine.kernels.expressions.operations import LAST_CHANGE, LAST_JOIN, LAST_PUT, Op, Value
 from sase.engine.kernels.jit.compiler import address_of, by_address, kernel, linked
@@ -26,6 +27,14 @@ def calculated(operation: int, left: Value, right: Value) -> Value:
     if operation <= LAST_JOIN:
         return do.joined(operation, left, right)
     return do.changed(operation, left)
+
+
+@kernel
+def applied(operation: int, left: Value, right: Value) -> Value:
+    """Apply a function to two values, or to the left one."""
+    if operation <= LAST_JOIN:
+        return functions.applied_to_two(operation, left, right)
+    return functions.applied(operation, left)
 
 
 @kernel
@@ -52,7 +61,13 @@ def rounded(value: Value) -> float:
     return float(do.as_float(value))
 
 
-order_at, calculate_at, round_at = (by_address(each) for each in (ordered, calculated, rounded))
+def _interpreted(operation: int, left: Value, right: Value) -> Value:
+    """Apply any operation, where the interpreter runs the loops."""
+    return (applied if operation in _FUNCTIONS else calculated)(operation, left, right)
+
+
+order_at, round_at = by_address(ordered), by_address(rounded)
+calculate_at = by_address(calculated, interpreted=_interpreted)
 
 
 class Called(IntEnum):
@@ -63,6 +78,7 @@ class Called(IntEnum):
     CALCULATED = 2
     CALCULATED_SIMPLY = 3
     CHOSEN_SIMPLY = 4
+    APPLIED = 5
 
 
 _KERNELS = {
@@ -70,7 +86,13 @@ _KERNELS = {
     Called.CALCULATED: calculated,
     Called.CALCULATED_SIMPLY: calculated_simply,
     Called.CHOSEN_SIMPLY: chosen_simply,
+    Called.APPLIED: applied,
 }
+
+# Operations in `functions`.
+_FUNCTIONS = frozenset(
+    each for each in Op if Op.POWER <= each < Op.COALESCE or Op.FLOOR <= each <= Op.SIGN
+)
 
 
 def called(operation: Op, *, mixes: bool) -> Called:
@@ -79,6 +101,8 @@ def called(operation: Op, *, mixes: bool) -> Called:
         return Called.ORDERED if mixes else Called.NOTHING
     if operation is Op.LOOKUP or not LAST_PUT < operation <= LAST_CHANGE:
         return Called.NOTHING
+    if operation in _FUNCTIONS:
+        return Called.APPLIED
     if mixes:
         return Called.CALCULATED
     is_choice = Op.COALESCE <= operation <= LAST_JOIN

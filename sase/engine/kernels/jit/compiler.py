@@ -89,10 +89,20 @@ def uncached(function: Callable[..., Any]) -> Any:
     return _UncachedDispatcher(function)
 
 
-def by_address(function: Callable[..., Any], *, absent: Sequence[str] = ()) -> Callable[..., Any]:
-    """Return a function that calls a separately compiled kernel by address, the first argument."""
+def by_address(
+    function: Callable[..., Any],
+    *,
+    absent: Sequence[str] = (),
+    interpreted: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:
+    """Return a function that calls a separately compiled kernel by address, the first argument.
+
+    Several kernels may have the signature of `function`. Without compilation there are no
+    addresses, and `interpreted` is called.
+    """
     if numba.config.DISABLE_JIT:
-        return lambda address, *arguments: function(*arguments)
+        called = interpreted or function
+        return lambda address, *arguments: called(*arguments)
     arguments, result = signature(function, absent), get_type_hints(function)["return"]
     assert arguments is not None, "a kernel called by address has exact annotations"
     return call_by_address(arguments, numba_type(result))
