@@ -169,8 +169,9 @@ NEGATED: dict[str, ast.ComparisonOperator] = {
 ORDER: dict[str, ast.ComparisonOperator] = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 AFFIXES = {"contains": ("%", "%"), "startswith": ("", "%"), "endswith": ("%", "")}
 ENCODED = (*BASE64, *WIDE)
-ALONE = ("exists", "fieldref", "cidr")
-MODIFIERS = (*ORDER, *AFFIXES, *ENCODED, *ALONE, "windash", "all", "cased", "neq")
+ALONE = ("exists", "fieldref", "cidr", "re")
+FLAGS = {"i": "i", "ignorecase": "i", "m": "m", "multiline": "m", "s": "s", "dotall": "s"}
+MODIFIERS = (*ORDER, *AFFIXES, *ENCODED, *ALONE, *FLAGS, "windash", "all", "cased", "neq")
 _SIGNS = re.compile(r"\\([*?\\])|([*?])", re.DOTALL)
 
 # Makes a condition, or its negation.
@@ -298,6 +299,7 @@ def _check_modifiers(field: Field) -> None:
         or len(encodings) > 1
         or (kinds - {*AFFIXES} and changes)
         or (known & {*WIDE} and not encodings)
+        or (known & {*FLAGS} and "re" not in known)
         or ("exists" in known and len(known) > 1)
     )
     if is_wrong:
@@ -357,6 +359,8 @@ def _value(field: Field, part: YamlPart, value: Scalar) -> Condition:
         return partial(_same, field, replace(field, name=part.text("a field")))
     if "cidr" in field.modifiers:
         return _within(field, part)
+    if "re" in field.modifiers:
+        return partial(_matched, field, _regular(field, part.text("a regular expression")))
     changed = _changed(field, part, value)
     if changed is not None:
         return _several([_text(field, affix, each) for each in changed], is_all=False)
@@ -420,6 +424,17 @@ def _comparison(
 ) -> ast.Expression:
     asked = ast.Comparison(NEGATED[operator] if negated else operator, left, right)
     return _or_null(field, asked, negated)
+
+
+def _regular(field: Field, pattern: str) -> ast.String:
+    """A regular expression with its flags."""
+    flags = "".join(dict.fromkeys(FLAGS[each] for each in field.modifiers if each in FLAGS))
+    return ast.String(f"(?{flags}){pattern}" if flags else pattern)
+
+
+def _matched(field: Field, pattern: ast.String, negated: bool) -> ast.Expression:
+    found: ast.Expression = ast.Call(ast.Name("regexp_matches"), (field.attribute, pattern))
+    return _or_null(field, ast.Not(found) if negated else found, negated)
 
 
 def _same(field: Field, other: Field, negated: bool) -> ast.Expression:

@@ -15,6 +15,7 @@ OPTIONS = ["x -a", " -enc ", "-a -b", "a-b"]
 MADE = [
     *("x /a", "run \u2013enc y", "/a -b", "a/b", "Y21k", "Y21kLmV4ZQ==", "IGNtZA==", "YwBtAGQA"),
 ]
+REGULAR = ["^cmd", r"\.exe$", "a.b", "[A-Z]:", "ü", "x$"]
 USERS = ["Ann", "ann", "Bob", None]
 
 
@@ -90,6 +91,7 @@ def _fields(random: Random) -> dict[str, Any]:
         (f"image|{random.choice(['base64offset|contains', 'base64', 'wide|base64'])}", "cmd"),
         ("address|cidr", random.choice(["10.0.0.0/8", "192.168.4.0/22", ["1.2.3.4", "0.0.0.0/0"]])),
         ("user|fieldref", "account.name"),
+        (f"image|re{random.choice(['', '|i', '|i|s'])}", random.choice(REGULAR)),
         (f"image|{random.choice(['cased', 'neq'])}", random.choice(PATTERNS)),
         ("user|exists", random.random() < 0.7),
         ("user", random.choice(["ANN", "b*"])),

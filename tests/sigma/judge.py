@@ -125,6 +125,9 @@ def _fits_one(actual: Any, wanted: Any, modifiers: Sequence[str]) -> bool:
         return wanted is actual is None
     if isinstance(wanted, IPv4Network):
         return IPv4Address(actual) in wanted
+    if "re" in modifiers:
+        flags = [{"i": re.IGNORECASE, "s": re.DOTALL}[each] for each in modifiers if each in "is"]
+        return re.search(wanted, actual, sum(flags)) is not None
     for name, test in {
         "lt": int.__lt__,
         "lte": int.__le__,

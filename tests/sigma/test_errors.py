@@ -46,8 +46,7 @@ def messages(text: str) -> list[str]:
 
 
 NO_EQUAL = {
-    "a regular expression": (
-        search("user|re: 'a.*'")),
+    "a placeholder": (search("user|expand: '%admins%'")),
     "an address in a network of IPv6": (search("ip|cidr: 'fe80::/10'")),
     "a keyword": (detection("s: [mimikatz], condition: s")),
     "keywords, all of them": (search("'|all': [a, b]")),
@@ -102,6 +101,7 @@ NO_RULE = {
     "existence of a number": (search("a|exists: 1")),
     "modifiers that exclude each other": (search("a|contains|endswith: x")),
     "an encoding without base64": (search("a|wide|contains: x")),
+    "a flag without a regular expression": (search("a|i: x")),
     "base64 of a number": (search("a|base64: 1")),
     "base64 of a wildcard": (search("a|base64offset|contains: 'x*'")),
     "a list in a list": (search("a: [[1]]")),
