@@ -205,6 +205,7 @@ class Interner(TextDictionary):
         self.tables()
         super().recycle(horizon)
         self._lowered.clear()
+        self._grow_levels()
         self._levels[len(self.texts) :] = 0
         self._levels[self._free] = 0
         live = {*self._codes.values()}
@@ -214,7 +215,7 @@ class Interner(TextDictionary):
 
     def _encoded(self) -> dict[str, Any]:
         """The strings but for those that functions made, which make them again."""
-        self._lower(np.zeros(0, np.int64), 0)
+        self._grow_levels()
         kept = {text: code for text, code in self._codes.items() if not self._levels[code]}
         codes = np.array(list(kept.values()), np.int64)
         return super()._encoded() | {"texts": kept, "codes": codes}
@@ -284,7 +285,7 @@ class Interner(TextDictionary):
         """Apply a function to the strings that its table lacks."""
         codes, function = self._new_codes(table), self._function(table)
         if table.level is not None:
-            self._lower(np.zeros(0, np.int64), 0)
+            self._grow_levels()
             is_above = self._levels[codes] > table.level
             self._room()[self._numbers[table], codes[is_above]] = NO_CODE
             codes = codes[~is_above]
@@ -304,12 +305,15 @@ class Interner(TextDictionary):
 
     def _lower(self, codes: NDArray[np.int64], level: int) -> None:
         """Note that strings have at most a level; tables lack those that had a greater one."""
-        if len(self.texts) > len(self._levels):
-            self._levels = grown(self._levels, 2 * len(self.texts))
+        self._grow_levels()
         lowered = codes[self._levels[codes] > level]
         if len(lowered):
             self._levels[lowered] = level
             self._lowered += lowered.tolist()
+
+    def _grow_levels(self) -> None:
+        if len(self.texts) > len(self._levels):
+            self._levels = grown(self._levels, 2 * len(self.texts))
 
     def _function(self, table: Table) -> Callable[[Iterable[str]], ArrayLike]:
         """The entries of a table for some strings; `NO_CODE` for NULL."""

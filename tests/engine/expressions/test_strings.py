@@ -12,7 +12,7 @@ import sase
 from sase.binding.types import STRING, DataType, Kind
 from sase.engine.columns.events import EventColumn
 from sase.engine.expressions import Interner, Vector, columns_of, vector_of
-from sase.engine.expressions.strings import BY_RANK, CAPACITY, RANK, Table
+from sase.engine.expressions.strings import BY_RANK, CAPACITY, RANK, Table, TextDictionary
 from sase.engine.expressions.strings import like as form
 from sase.engine.kernels.expressions.operations import EXACT, FLOAT, INTEGER, NULL
 from tests.engine.expressions.generators import texts
@@ -59,6 +59,19 @@ def test_strings_that_functions_made_are_not_saved() -> None:
         matcher = plan.restore(snapshot)
     assert len(matcher.push([{"ts": 8, "type": "A", "s": "x"}])) == 8
     assert b"xaa" not in snapshot
+
+
+def test_a_restored_stream_frees_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though no function has made one since."""
+    monkeypatch.setattr(TextDictionary, "is_full", True)
+    query = "EVENT SEQ(A x, A y) WHERE x.s LIKE 'x%' AND y.s LIKE 'x%' WITHIN 2"
+    plan = sase.compile(query, [{"ts": 0, "type": "A", "s": "x"}])
+    matcher, found = plan.open(), 0
+    for time in range(12):
+        found += len(matcher.push([{"ts": time, "type": "A", "s": f"x{time}"}]))
+        matcher = plan.restore(matcher.snapshot())
+        matcher.advance(time + 1)
+    assert found == 11
 
 
 def test_a_table_may_be_asked_for_late_and_strings_may_be_many() -> None:
