@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from sase import spark as on_spark
 from sase.errors import ReplayWarning
 from tests.seeds import draw_numbers
-from tests.spark.by_hand import check_tasks
+from tests.spark.by_hand import check_tasks, tasks_of
 from tests.spark.cases import flat, multiset
 from tests.spark.groups_apart import FAULT, STRATEGIES, compared
 from tests.spark.known import frame
@@ -59,8 +59,8 @@ def test_spark_finds_what_one_thread_finds(
 
 
 @pytest.mark.parametrize("query", [DETOUR, SERIES, INSIDE])
-def test_flat_columns_and_counts(spark: SparkSession, query: str) -> None:
-    """A variable that a match does not have is NULL, or an empty list; branches are counted."""
+def test_flat_columns(spark: SparkSession, query: str) -> None:
+    """A variable that a match does not have is NULL, or an empty list."""
     lacking = dict.fromkeys(TABLE.column_names)
     rows = on_one_thread(query)
     wanted = [flat({n: lacking if v is None else v for n, v in row.items()}) for row in rows]
@@ -69,8 +69,16 @@ def test_flat_columns_and_counts(spark: SparkSession, query: str) -> None:
         warnings.simplefilter("ignore", ReplayWarning)
         found = on_spark.replay(query, df, seq="seq", strategy="key", output="flat")
         assert multiset(found.matches.toArrow().to_pylist()) == multiset(wanted) != multiset([])
-        counted = on_spark.replay(query, df, seq="seq", strategy="key", output="count")
-        assert counted.count() == len(wanted)
+
+
+@pytest.mark.parametrize("query", [DETOUR, SERIES, INSIDE])
+def test_tasks_count_what_one_thread_finds(spark: SparkSession, query: str) -> None:
+    wanted = len(on_one_thread(query))
+    assert [tasks.count()[1] for tasks in tasks_of(query, TABLE, "key", seq="seq")] == [wanted] * 2
+    if query == DETOUR:
+        assert on_spark.replay(query, frame(spark, TABLE), seq="seq", strategy="key").count() == (
+            wanted
+        )
 
 
 @pytest.mark.heavy

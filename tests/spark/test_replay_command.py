@@ -70,12 +70,12 @@ def test_all_matches_in_a_file(out: str, capsys: pytest.CaptureFixture[str]) -> 
 def test_text_is_the_text_of_run(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     for format in ("csv", "jsonl"):
         assert main(["run", "-q", QUERY, "--events", "events.parquet", "-o", f"run.{format}"]) == 0
-        assert replay("-q", QUERY, "--format", format) == 0
-        printed = capsysbinary.readouterr().out
-        local = Path(f"run.{format}").read_bytes()
-        assert sorted(printed.splitlines()) == sorted(local.splitlines())
+    assert replay("-q", QUERY, "--format", "csv") == 0
+    printed = capsysbinary.readouterr().out
     assert replay("-q", QUERY, "-o", "found.jsonl") == 0
-    assert Path("found.jsonl").read_bytes() == printed
+    for local, found in (("csv", printed), ("jsonl", Path("found.jsonl").read_bytes())):
+        wanted = Path(f"run.{local}").read_bytes()
+        assert sorted(found.splitlines()) == sorted(wanted.splitlines()) != []
 
 
 def test_a_table_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -308,7 +308,7 @@ def test_a_bad_row_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_bad_rows_are_put_aside(capsys: pytest.CaptureFixture[str]) -> None:
     with_bad_rows()
-    assert replay("-q", QUERY, "--on-bad-row", "quarantine", "-o", "found.parquet") == 0
+    assert replay("-q", QUERY, "--on-bad-row", "quarantine", "--output", "count") == 0
     assert "2 rows could not be used: --quarantine FILE" in capsys.readouterr().err
     assert replay("-q", QUERY, "--quarantine", "bad.parquet", "-o", "found.parquet") == 0
     local = sase.match(QUERY, "events.parquet", on_bad_row="quarantine")

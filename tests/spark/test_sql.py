@@ -21,6 +21,7 @@ from sase.errors import DataError, PlanError, SaseError
 from sase.spark import table_function
 from sase.spark.tasks.errors import translated_errors
 from tests.spark.cases import multiset
+from tests.spark.known import frame
 
 BEGIN = datetime.fromisoformat("2026-03-28T20:00:00+00:00")
 EVENTS = pa.table(
@@ -39,11 +40,14 @@ EVENTS = pa.table(
 )
 
 
-@pytest.fixture(autouse=True)
-def _registered(spark: SparkSession) -> Iterator[None]:
-    schema = from_arrow_schema(EVENTS.schema, prefer_timestamp_ntz=True)
-    spark.createDataFrame(EVENTS, schema).createOrReplaceTempView("events")
+@pytest.fixture(scope="module", autouse=True)
+def _registered(spark: SparkSession) -> None:
+    frame(spark, EVENTS).createOrReplaceTempView("events")
     on_spark.register(spark)
+
+
+@pytest.fixture(autouse=True)
+def _in_utc(spark: SparkSession) -> Iterator[None]:
     yield
     spark.conf.set("spark.sql.session.timeZone", "UTC")
 
