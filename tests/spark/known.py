@@ -22,7 +22,7 @@ QUICK = {
     "spark.driver.memory": "2g",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.shuffle.partitions": "3",
+    "spark.sql.shuffle.partitions": "2",
     # Nor are the texts of all plans written in detail.
     "spark.sql.ui.explainMode": "simple",
     # Nor is it worth while to optimize the code of Spark itself, or to check its classes again.
