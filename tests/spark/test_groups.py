@@ -57,9 +57,7 @@ def test_tasks_find_what_one_thread_finds(
 def test_spark_finds_what_one_thread_finds(
     spark: SparkSession, query: str, strategy: str, tmp_path: Path
 ) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ReplayWarning)
-        check_replay(spark, tmp_path, query, strategy)
+    check_replay(spark, tmp_path, query, strategy)
 
 
 @pytest.mark.parametrize("query", [DETOUR, SERIES, INSIDE])
@@ -76,13 +74,9 @@ def test_flat_columns(spark: SparkSession, query: str) -> None:
 
 
 @pytest.mark.parametrize("query", [DETOUR, SERIES, INSIDE])
-def test_tasks_count_what_one_thread_finds(spark: SparkSession, query: str) -> None:
+def test_tasks_count_what_one_thread_finds(query: str) -> None:
     wanted = len(on_one_thread(query))
     assert [tasks.count()[1] for tasks in tasks_of(query, TABLE, "key", seq="seq")] == [wanted] * 2
-    if query == DETOUR:
-        assert on_spark.replay(query, frame(spark, TABLE), seq="seq", strategy="key").count() == (
-            wanted
-        )
 
 
 @pytest.mark.random

@@ -107,14 +107,10 @@ def test_rows_are_searched_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert multiset(dict(zip(local[0], row, strict=True)) for row in rows) == multiset(local)
 
 
-def test_limit_takes_the_first_of_all(spark: SparkSession) -> None:
-    query = f"{QUERIES[0]} LIMIT 5"
-    local = sase.match(query, EVENTS, seq="seq").to_pylist()
-    assert found(spark, query, ", seq => 'seq'") == multiset(local)
-
-
-def test_windows_in_events(spark: SparkSession) -> None:
-    query = "EVENT SEQ(A a, C c) WHERE [id] WITHIN 20 EVENTS"
+@pytest.mark.parametrize(
+    "query", [f"{QUERIES[0]} LIMIT 5", "EVENT SEQ(A a, C c) WHERE [id] WITHIN 20 EVENTS"]
+)
+def test_what_depends_on_the_order(spark: SparkSession, query: str) -> None:
     local = sase.match(query, EVENTS, seq="seq").to_pylist()
     assert found(spark, query, ", seq => 'seq'") == multiset(local)
 
