@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -27,6 +27,7 @@ def spark() -> Iterator[SparkSession]:
     # Or each of Spark's processes would compile for itself the kernels that none has compiled yet.
     for query, *_ in REPLAYS.values():
         local(query, events(50))
+    _keep_packages()
     session = local_session("local[2]", QUICK)
     session.sparkContext.setLogLevel("OFF")
     _started.append((session, _settings(session)))
@@ -51,3 +52,18 @@ def settings_as_they_were() -> Iterator[None]:
 
 def _settings(session: SparkSession) -> dict[str, str]:
     return {row.key: row.value for row in session.sql("SET").collect()}
+
+
+def _keep_packages() -> None:
+    """Look up each package and class of Java once: every time takes a search of all archives."""
+    from py4j.java_gateway import JavaClass, JavaPackage, JVMView
+
+    for kind in (JVMView, JavaPackage):
+
+        def kept(self: Any, name: str, look_up: Any = kind.__getattr__) -> Any:
+            found = look_up(self, name)
+            if isinstance(found, JavaClass | JavaPackage):
+                self.__dict__[name] = found
+            return found
+
+        kind.__getattr__ = kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from os import pathsep
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -15,20 +16,23 @@ import sase
 from sase import spark as on_spark
 from tests.spark.cases import Row, multiset
 
+ROOT = Path(__file__).parents[2]
 # Queries are small here and each is run once: to compile code for them takes longer than they do.
 QUICK = {
     "spark.driver.memory": "2g",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.shuffle.partitions": "3",
-    # Nor is it worth while to optimize the code of Spark itself.
-    # Nor to check its classes again.
+    "spark.sql.shuffle.partitions": "2",
+    # Nor are the texts of all plans written in detail.
+    "spark.sql.ui.explainMode": "simple",
+    # Nor is it worth while to optimize the code of Spark itself, or to check its classes again.
+    # There is room for all of its code, and for the objects of some tests before memory is cleaned.
     "spark.driver.extraJavaOptions": (
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+        " -XX:+UseSerialGC -Xms768m -Xmn400m"
         " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
     ),
-    "spark.python.daemon.module": "tests.spark.daemon",
-    "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[2]),
+    "spark.executorEnv.PYTHONPATH": f"{ROOT}{pathsep}{ROOT / 'tests' / 'spark' / 'preload'}",
 }
 
 BY_KEY = "EVENT SEQ(A a, !(B x), C c) WHERE [id] AND a.v < c.v WITHIN 60"
@@ -80,9 +84,10 @@ def events(count: int = 3000) -> pa.Table:
 
 
 def frame(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """The events, in several partitions."""
+    """The events in no order, in several partitions."""
     schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
-    return spark.createDataFrame(table, schema).repartition(4)
+    mixed = table.take(Random(5).sample(range(len(table)), len(table)))
+    return spark.createDataFrame(mixed, schema)
 
 
 def local(query: str, table: pa.Table | None = None, **keywords: Any) -> Counter[str]:

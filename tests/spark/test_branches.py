@@ -85,11 +85,13 @@ def on_one_thread(query: str, **options: Any) -> list[dict[str, Any]]:
 def check_replay(
     spark: SparkSession, folder: Path, query: str, strategy: str | None
 ) -> tuple[Any, list[dict[str, Any]]]:
-    """Replay a query as one thread runs it, from files or a frame; return the matches of both."""
+    """Replay a query as one thread runs it, from files or a frame; return both results."""
     pyarrow.parquet.write_table(TABLE, folder / "events.parquet", row_group_size=10)
     df = spark.read.parquet(str(folder)) if strategy == "files" else frame(spark, TABLE)
     slices = 4 if strategy and "slice" in strategy else None
-    found = on_spark.replay(query, df, seq="seq", strategy=strategy, slices=slices)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReplayWarning)
+        found = on_spark.replay(query, df, seq="seq", strategy=strategy, slices=slices)
     wanted = on_one_thread(query)
     assert multiset(found.matches.toArrow().to_pylist()) == multiset(wanted) != multiset([])
     return found, wanted
@@ -107,11 +109,9 @@ def test_tasks_find_what_one_thread_finds(
 def test_spark_finds_what_one_thread_finds(
     spark: SparkSession, name: str, strategy: str | None, tmp_path: Path
 ) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ReplayWarning)
-        found, wanted = check_replay(spark, tmp_path, QUERIES[name], strategy)
-        assert strategy in (None, str(found.cut.choice.strategy))
-        assert found.count() == len(wanted)
+    found, wanted = check_replay(spark, tmp_path, QUERIES[name], strategy)
+    assert strategy in (None, str(found.cut.choice.strategy))
+    assert found.count() == len(wanted)
 
 
 def test_events_of_other_keys_may_be_equal(spark: SparkSession) -> None:

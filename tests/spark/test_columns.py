@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
-from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
 import sase
 from sase.errors import DataError
@@ -41,9 +42,20 @@ def of_column(
     spark: SparkSession, values: Sequence[Any], kind: pa.DataType, *made: Column
 ) -> list[tuple[Any, ...]]:
     """The results of expressions for the values of a column `v`."""
-    spark_kind = from_arrow_type(kind, prefer_timestamp_ntz=True)
-    schema = st.StructType([st.StructField("v", spark_kind), st.StructField("n", st.LongType())])
-    table = pa.table({"v": pa.array(values, kind), "n": range(len(values))})
+    return of_columns(spark, {"v": (kind, values)}, *made)
+
+
+def of_columns(
+    spark: SparkSession, columns: Mapping[str, tuple[pa.DataType, Sequence[Any]]], *made: Column
+) -> list[tuple[Any, ...]]:
+    """The results of expressions, in one job; missing values of short columns are NULL."""
+    count = max(len(values) for _, values in columns.values())
+    arrays = {
+        name: pa.array([*values, *[None] * (count - len(values))], kind)
+        for name, (kind, values) in columns.items()
+    }
+    table = pa.table({**arrays, "n": range(count)})
+    schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
     rows = spark.createDataFrame(table, schema).select("n", *made).toArrow().sort_by("n")
     return [tuple(row.values()) for row in rows.drop_columns(["n"]).to_pylist()]
 
@@ -64,14 +76,18 @@ def test_timestamps_are_counted_in_microseconds(spark: SparkSession, zone: str) 
     spark.conf.set("spark.sql.session.timeZone", zone)
     some = moments(500)
     expected = [((each - EPOCH) // MICROSECOND,) for each in some]
-    for kind, of_spark in [
-        (pa.timestamp("us"), st.TimestampNTZType()),
-        (pa.timestamp("us", "UTC"), st.TimestampType()),
-    ]:
-        values = [each.replace(tzinfo=UTC) for each in some] if kind.tz else some
-        made = raw_time(sf.col("v"), of_spark, "us"), microseconds(sf.col("v"), of_spark)
-        found = of_column(spark, values, kind, made[0].alias("a"), made[1].alias("b"))
-        assert found == [each * 2 for each in expected]
+    kinds = {
+        "v": (pa.timestamp("us"), some),
+        "w": (pa.timestamp("us", "UTC"), [each.replace(tzinfo=UTC) for each in some]),
+    }
+    made = [
+        made(sf.col(name), from_arrow_type(kind, prefer_timestamp_ntz=True)).alias(
+            f"{name}{number}"
+        )
+        for name, (kind, _) in kinds.items()
+        for number, made in enumerate((partial(raw_time, unit="us"), microseconds))
+    ]
+    assert of_columns(spark, kinds, *made) == [each * 4 for each in expected]
 
 
 def test_dates_are_days_or_their_first_microsecond(spark: SparkSession) -> None:
@@ -122,19 +138,21 @@ def test_a_float_is_a_bad_time_where_the_engine_says_so(spark: SparkSession) -> 
 # ---------------------------------------------------------------- values
 
 
-@pytest.mark.parametrize("scale", [0, 2, 18, 25])
-def test_a_decimal_is_bad_where_the_engine_says_so(spark: SparkSession, scale: int) -> None:
-    kind = pa.decimal128(38, scale)
+def test_a_decimal_is_bad_where_the_engine_says_so(spark: SparkSession) -> None:
     edge = 10**18
     numbers = [0, 1, -1, edge - 1, edge, 1 - edge, -edge, edge + 1, 10**19, 123, 10**36]
-    values = [None, *(Decimal(each).scaleb(-scale) for each in numbers)]
-    of_spark = st.DecimalType(38, scale)
-    bad = is_bad_value(sf.col("v"), of_spark)
-    assert bad is not None
-    found = [each for (each,) in of_column(spark, values, kind, bad.alias("bad"))]
-    tables = [pa.table({"ts": [1], "v": pa.array([value], kind)}) for value in values]
-    assert found == [is_refused(table, "EVENT A a WHERE a.v = 1") for table in tables]
-    assert True in found and False in found
+    columns, made = {}, []
+    for scale in (0, 2, 18, 25):
+        name, values = f"v{scale}", [None, *(Decimal(each).scaleb(-scale) for each in numbers)]
+        columns[name] = pa.decimal128(38, scale), values
+        bad = is_bad_value(sf.col(name), st.DecimalType(38, scale))
+        assert bad is not None
+        made.append(bad.alias(name))
+    rows = of_columns(spark, columns, *made)
+    for found, (kind, values) in zip(zip(*rows, strict=True), columns.values(), strict=True):
+        tables = [pa.table({"ts": [1], "v": pa.array([value], kind)}) for value in values]
+        assert [*found] == [is_refused(table, "EVENT A a WHERE a.v = 1") for table in tables]
+        assert True in found and False in found
 
 
 # ---------------------------------------------------------------- keys
@@ -164,34 +182,47 @@ def _as_key(value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize("zone", ZONES)
-@pytest.mark.parametrize("kinds", [NUMBERS, TIMES], ids=["numbers", "times"])
+@pytest.mark.parametrize(
+    ("kinds", "zone"),
+    [pytest.param(NUMBERS, "UTC", id="numbers"), *((TIMES, zone) for zone in ZONES)],
+)
 def test_keys_that_are_equal_are_placed_alike(
     spark: SparkSession, kinds: dict[pa.DataType, list[Any]], zone: str
 ) -> None:
     spark.conf.set("spark.sql.session.timeZone", zone)
     hashes = defaultdict(set)
-    for kind, values in kinds.items():
-        of_spark = from_arrow_type(kind, prefer_timestamp_ntz=True)
-        place = key_hash([(sf.col("v"), of_spark, True)]).alias("place")
-        for value, (found,) in zip(values, of_column(spark, values, kind, place), strict=True):
-            hashes[_as_key(value)].add(found)
+    columns = {f"v{number}": each for number, each in enumerate(kinds.items())}
+    places = [
+        key_hash([(sf.col(name), from_arrow_type(kind, prefer_timestamp_ntz=True), True)])
+        for name, (kind, _) in columns.items()
+    ]
+    made = [place.alias(name) for name, place in zip(columns, places, strict=True)]
+    rows = of_columns(spark, columns, *made)
+    for found, values in zip(zip(*rows, strict=True), kinds.values(), strict=True):
+        for value, place in zip(values, found, strict=False):  # of a short column
+            hashes[_as_key(value)].add(place)
     assert all(len(found) == 1 for found in hashes.values()), dict(hashes)
     # Nearly all that differ are placed apart: 2⁵³ + 1 is not, beside 2⁵³.
     assert len({next(iter(found)) for found in hashes.values()}) >= len(hashes) - 2
 
 
-@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.string(), pa.int32()])
-def test_keys_of_one_kind_are_placed_by_their_value(spark: SparkSession, kind: pa.DataType) -> None:
-    values = ["x", "X", "é", "e\u0301", "", " ", None] if kind == pa.string() else [0, 1, 2, None]
-    if pa.types.is_floating(kind):
-        values = [0.0, -0.0, 1.0, 1.5, None]
-    of_spark = from_arrow_type(kind)
-    place = key_hash([(sf.col("v"), of_spark, False)]).alias("place")
-    found = [each for (each,) in of_column(spark, values, kind, place)]
-    assert len(set(found)) == len(set(values))
-    if pa.types.is_floating(kind):
-        assert found[0] == found[1]
+def test_keys_of_one_kind_are_placed_by_their_value(spark: SparkSession) -> None:
+    floats = [0.0, -0.0, 1.0, 1.5, None]
+    columns = {
+        "texts": (pa.string(), ["x", "X", "é", "e\u0301", "", " ", None]),
+        "numbers": (pa.int32(), [0, 1, 2, None]),
+        "doubles": (pa.float64(), floats),
+        "singles": (pa.float32(), floats),
+    }
+    made = [
+        key_hash([(sf.col(name), from_arrow_type(kind), False)]).alias(name)
+        for name, (kind, _) in columns.items()
+    ]
+    rows = of_columns(spark, columns, *made)
+    found = dict(zip(columns, zip(*rows, strict=True), strict=True))
+    for name, (kind, values) in columns.items():
+        assert len({*found[name][: len(values)]}) == len({*values}), name
+        assert not pa.types.is_floating(kind) or found[name][0] == found[name][1]
 
 
 def test_nan_is_no_key(spark: SparkSession) -> None:
@@ -204,11 +235,18 @@ def test_nan_is_no_key(spark: SparkSession) -> None:
 # ---------------------------------------------------------------- slices
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 7, 200])
-def test_rank_is_bisection(spark: SparkSession, count: int) -> None:
+def test_rank_is_bisection(spark: SparkSession) -> None:
     most = 2**63 - 1
-    bounds = sorted({RANDOM.randint(-most, most) for _ in range(count)})
-    values = [-most - 1, most, 0, *bounds, *(each - 1 for each in bounds)]
+    several = [
+        sorted({RANDOM.randint(-most, most) for _ in range(count)}) for count in (0, 1, 2, 7, 200)
+    ]
+    values = [
+        -most - 1,
+        most,
+        0,
+        *(each - less for some in several for each in some for less in (0, 1)),
+    ]
     values += [RANDOM.randint(-most, most) for _ in range(200)]
-    found = of_column(spark, values, pa.int64(), rank(sf.col("v"), bounds).alias("rank"))
-    assert [each for (each,) in found] == [bisect_right(bounds, value) for value in values]
+    made = [rank(sf.col("v"), bounds).alias(f"of_{len(bounds)}") for bounds in several]
+    found = of_column(spark, values, pa.int64(), *made)
+    assert found == [tuple(bisect_right(some, value) for some in several) for value in values]

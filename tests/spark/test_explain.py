@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -81,7 +82,8 @@ def test_the_paths_that_tasks_take(
     df: DataFrame, query: str, output: str, paths: set[str], said: str | None
 ) -> None:
     """They are those that events take in the matcher of a task, and none of a stream's."""
-    found = on_spark.explain(query, df, seq="ts", output=output)
+    options: Any = {"seq": "ts", "slices": [200] if query == FREE else None}
+    found = on_spark.explain(query, df, output=output, **options)
     assert {each.name for each in found.plan.physical if each.declined is None} == paths
     assert {each.feed for each in found.plan.physical} <= {Feed.LOADED}
     assert ("\ndriven: " in str(found)) == (said is not None)
@@ -89,7 +91,7 @@ def test_the_paths_that_tasks_take(
         assert found.to_dict()["plan"]["physical"] == []
         return
     assert said in str(found)
-    matcher = Matcher(without_limit(on_spark.replay(query, df, seq="ts").plan)[0])
+    matcher = Matcher(without_limit(on_spark.replay(query, df, **options).plan)[0])
     matcher.push_ordered(EVENTS)
     assert {use.path for use in matcher.finish().report.fused if use.events} == paths
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from unittest.mock import patch
 
@@ -16,7 +17,9 @@ from sase import spark as on_spark
 from sase.engine.pipeline.limits import SECOND, Limits
 from sase.errors import DataError, PlanError, SaseError, SchemaError, TimeLimitError
 from sase.spark.non_overlap import NonOverlap
+from sase.spark.replay import OUTPUTS
 from sase.spark.tasks.limit import First
+from sase.spark.tasks.task import Task
 from tests.spark.known import BY_KEY, COUNTED, events, frame
 
 # ---------------------------------------------------------------- before any job
@@ -130,7 +133,7 @@ def test_two_events_whose_order_decides_are_named(spark: SparkSession) -> None:
 # ---------------------------------------------------------------- limits of tasks
 
 
-@pytest.mark.parametrize("output", ["structs", "non_overlap", "compressed", "count"])
+@pytest.mark.parametrize("output", ["structs", "compressed", "count"])
 def test_a_task_that_takes_too_long_is_ended(spark: SparkSession, output: str) -> None:
     df = frame(spark, events(300))
     said = {"seq": "seq", "output": output, "slices": 2}
@@ -142,11 +145,20 @@ def test_a_task_that_takes_too_long_is_ended(spark: SparkSession, output: str) -
 
 def test_tasks_within_their_limits_find_all(spark: SparkSession) -> None:
     table = events(300)
+    options = {"seq": "seq", "output": "non_overlap", "slices": 2}
     limits = {"timeout": "5 min", "max_memory": "2 GB"}
-    for output, in_one in (("structs", "all"), ("non_overlap", "non_overlap")):
-        said = {"seq": "seq", "output": output, "slices": 2}
-        found = on_spark.replay(BY_KEY, frame(spark, table), **said, **limits)
-        assert found.count() == len(sase.match(BY_KEY, table, seq="seq", output=in_one)) > 0
+    found = on_spark.replay(BY_KEY, frame(spark, table), **options, **limits)
+    assert found.count() == len(sase.match(BY_KEY, table, seq="seq", output="non_overlap")) > 0
+
+
+def test_tasks_of_each_output_have_the_limits(spark: SparkSession) -> None:
+    df, limits = frame(spark, events(300)), {"timeout": "5 min", "max_memory": "2 GB"}
+    with patch.object(import_module("sase.spark.job"), "Task", wraps=Task) as task:
+        for output in OUTPUTS:
+            options = {"seq": "seq", "output": output, "slices": 2}
+            on_spark.replay(BY_KEY, df, **options, **limits).searched  # noqa: B018 - the test is of reading it
+    wanted = Limits(time=300 * SECOND, memory=2 * 10**9)
+    assert [call.args[-1] for call in task.call_args_list] == [wanted] * len(OUTPUTS)
 
 
 def test_the_second_step_has_the_limits_of_tasks(spark: SparkSession) -> None:

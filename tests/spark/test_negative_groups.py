@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from sase.errors import ReplayWarning
 from tests.spark.by_hand import check_tasks
 from tests.spark.test_branches import TABLE, check_replay
 
@@ -44,6 +42,4 @@ def test_tasks_find_what_one_thread_finds(query: str, strategy: str) -> None:
 def test_spark_finds_what_one_thread_finds(
     spark: SparkSession, query: str, strategy: str, tmp_path: Path
 ) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ReplayWarning)
-        check_replay(spark, tmp_path, query, strategy)
+    check_replay(spark, tmp_path, query, strategy)

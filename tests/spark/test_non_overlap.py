@@ -114,7 +114,7 @@ def test_spark_takes_what_one_process_takes(spark: SparkSession, case: Case) -> 
     ],
 )
 def test_tasks_by_each_strategy(query: str, strategy: str) -> None:
-    check_tasks(query, events(300), strategy, "non_overlap", seq="seq")
+    check_tasks(query, events(200), strategy, "non_overlap", seq="seq")
 
 
 @pytest.mark.heavy
@@ -196,7 +196,7 @@ KEYS: list[tuple[pa.DataType, pa.DataType]] = [
 
 @pytest.mark.parametrize(("first", "second"), KEYS)
 def test_keys_of_several_types(first: pa.DataType, second: pa.DataType) -> None:
-    table = events(300)
+    table = events(150)
     tables = {
         name: table.filter(pa.compute.equal(table["type"], name)).drop_columns(["type"])
         for name in "AB"

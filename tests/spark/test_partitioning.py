@@ -10,6 +10,7 @@ import sase
 import sase.spark
 from sase.planning.replay import ReplayStrategy
 from sase.planning.statistics import AttributeStatistics, Statistics, TypeStatistics
+from tests.spark.known import frame
 
 QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 15"
 # Every second event has the key 0; of C, which the query does not name, all have the key 1.
@@ -21,7 +22,7 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def events(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame(ROWS, "ts long, type string, id long")  # type: ignore[type-var]
+    return frame(spark, pa.Table.from_pylist(ROWS))
 
 
 def statistics(agreement: float, distinct: int) -> Statistics:
@@ -32,23 +33,20 @@ def statistics(agreement: float, distinct: int) -> Statistics:
 def test_a_key_is_hot_that_holds_more_than_its_share_of_what_is_searched(
     events: DataFrame,
 ) -> None:
+    """Its matches are those of one machine."""
     replay = sase.spark.replay(QUERY, events, strategy="key_and_slice", slices=4)
     assert len(replay.cut.hot) == 1
     assert "1 key holds more than a task should" in replay.cut.notes[0]
     assert replay.cut.parts > replay.cut.whole == 4
+    local = sase.match(QUERY, pa.Table.from_pylist(ROWS)).to_pylist()
+    assert sorted(map(str, replay.matches.toArrow().to_pylist())) == sorted(map(str, local))
+    assert len(local) > 20
 
 
 def test_without_a_hot_key_all_go_by_key(events: DataFrame) -> None:
     even = events.filter("id > 99")
     replay = sase.spark.replay(QUERY, even, strategy="key_and_slice", slices=4)
     assert (replay.cut.hot, replay.cut.slices, replay.cut.parts) == ((), None, 4)
-
-
-def test_the_matches_of_a_hot_key_are_those_of_one_machine(events: DataFrame) -> None:
-    found = sase.spark.match(QUERY, events, strategy="key_and_slice", slices=4).toArrow()
-    local = sase.match(QUERY, pa.Table.from_pylist(ROWS)).to_pylist()
-    assert sorted(map(str, found.to_pylist())) == sorted(map(str, local))
-    assert len(local) > 20
 
 
 @pytest.mark.parametrize(

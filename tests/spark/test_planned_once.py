@@ -12,18 +12,14 @@ from tests.planned import EVENTS, KEYED, SAMPLED, counted
 @pytest.mark.parametrize("query", [KEYED, SAMPLED])
 def test_a_replay_binds_and_plans_once(query: str, spark: SparkSession) -> None:
     with counted() as calls:
-        found = replay(
-            query,
-            spark.createDataFrame(EVENTS.to_pylist(), "ts long, type string, id long, v long"),
-        )
+        found = replay(query, spark.createDataFrame(EVENTS))
         found.matches.count()
     assert calls.times(query) == ([1], [1])
 
 
 def test_a_replayed_set_is_bound_once(spark: SparkSession) -> None:
     with counted() as calls:
-        frame = spark.createDataFrame(EVENTS.to_pylist(), "ts long, type string, id long, v long")
-        replay(KEYED, frame, output="count").count()
+        replay(KEYED, spark.createDataFrame(EVENTS), output="count").count()
     assert calls.times(KEYED)[0] == [1]
 
 

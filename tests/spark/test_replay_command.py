@@ -70,12 +70,12 @@ def test_all_matches_in_a_file(out: str, capsys: pytest.CaptureFixture[str]) -> 
 def test_text_is_the_text_of_run(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     for format in ("csv", "jsonl"):
         assert main(["run", "-q", QUERY, "--events", "events.parquet", "-o", f"run.{format}"]) == 0
-        assert replay("-q", QUERY, "--format", format) == 0
-        printed = capsysbinary.readouterr().out
-        local = Path(f"run.{format}").read_bytes()
-        assert sorted(printed.splitlines()) == sorted(local.splitlines())
+    assert replay("-q", QUERY, "--format", "csv") == 0
+    printed = capsysbinary.readouterr().out
     assert replay("-q", QUERY, "-o", "found.jsonl") == 0
-    assert Path("found.jsonl").read_bytes() == printed
+    for local, found in (("csv", printed), ("jsonl", Path("found.jsonl").read_bytes())):
+        wanted = Path(f"run.{local}").read_bytes()
+        assert sorted(found.splitlines()) == sorted(wanted.splitlines()) != []
 
 
 def test_a_table_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,13 +190,19 @@ def test_all_matches_as_a_set(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_options_of_csv_are_those_of_run(capsys: pytest.CaptureFixture[str]) -> None:
     """Tasks read with them, too."""
-    lines = ["ts,type,id,p", "1,A,007,1", "2,A,7,1", "3,B,7,-", "4,B,07,1"]
+    lines = ["ts,type,id,p,v", "1,A,007,1,1", "2,A,7,1,2", "3,B,7,-,30", "4,B,07,1,N/A"]
     Path("ids.csv").write_text("\n".join(lines), encoding="utf-8")
-    query = "EVENT SEQ(A a, B b) WHERE [id] AND a.p > 0 RETURN a.ts AS n, b.id AS id, b.p AS p"
+    query = (
+        "EVENT SEQ(A a, B b) WHERE [id] AND a.p > 0 AND b.v > a.v"
+        " RETURN a.ts AS n, b.id AS id, b.p AS p"
+    )
     more = ["--text", "id", "--null", "-", "--format", "jsonl"]
     assert replay("-q", query, *more, events="ids.csv") == 0
-    (row,) = map(json.loads, capsys.readouterr().out.splitlines())
+    printed = capsys.readouterr()
+    (row,) = map(json.loads, printed.out.splitlines())
     assert (row["n"], row["id"], row["p"]) == (2, "7", None)
+    said = "`v` is compared as text, since it holds 'N/A' beside numbers"
+    assert printed.err.count(said) == 1
 
 
 def test_csv_is_read_as_run_reads_it() -> None:
@@ -209,15 +215,6 @@ def test_csv_is_read_as_run_reads_it() -> None:
     assert len(found) > 0
     # Spark has microseconds, where Arrow takes the unit that the text needs.
     assert multiset(found) == multiset(local.cast(found.schema))
-
-
-def test_numbers_that_a_few_values_make_text_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = ["ts,type,v", "1,A,9", "2,B,30", "3,B,N/A"]
-    Path("events.csv").write_text("\n".join(lines), encoding="utf-8")
-    query = "EVENT SEQ(A a, B b) WHERE b.v > a.v WITHIN 10"
-    assert replay("-q", query, events="events.csv") == 0
-    said = "`v` is compared as text, since it holds 'N/A' beside numbers"
-    assert capsys.readouterr().err.count(said) == 1
 
 
 def test_json_lines_are_read_as_run_reads_them() -> None:
@@ -308,7 +305,7 @@ def test_a_bad_row_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_bad_rows_are_put_aside(capsys: pytest.CaptureFixture[str]) -> None:
     with_bad_rows()
-    assert replay("-q", QUERY, "--on-bad-row", "quarantine", "-o", "found.parquet") == 0
+    assert replay("-q", QUERY, "--on-bad-row", "quarantine", "--output", "count") == 0
     assert "2 rows could not be used: --quarantine FILE" in capsys.readouterr().err
     assert replay("-q", QUERY, "--quarantine", "bad.parquet", "-o", "found.parquet") == 0
     local = sase.match(QUERY, "events.parquet", on_bad_row="quarantine")

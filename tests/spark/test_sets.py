@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import sase
 from sase import spark as on_spark
-from sase.errors import PlanError, ReplayWarning
+from sase.errors import PlanError
 from sase.spark.tasks.result_order import heads_of, order_of
 from tests.spark.by_hand import check_tasks
 from tests.spark.cases import multiset
@@ -54,16 +53,12 @@ def test_tasks_find_what_one_thread_finds(
     check_tasks(f"{query}{limit}", TABLE, strategy, output, seq="seq")
 
 
-@pytest.mark.parametrize(
-    ("query", "strategy"),
-    [(RISING, "key_and_slice"), pytest.param(RISING, "files", marks=pytest.mark.heavy)],
-)
+@pytest.mark.heavy
+@pytest.mark.parametrize("strategy", ["key_and_slice", "files"])
 def test_spark_finds_what_one_thread_finds(
-    spark: SparkSession, query: str, strategy: str, tmp_path: Path
+    spark: SparkSession, strategy: str, tmp_path: Path
 ) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ReplayWarning)
-        check_replay(spark, tmp_path, query, strategy)
+    check_replay(spark, tmp_path, RISING, strategy)
 
 
 @pytest.mark.parametrize("strategy", ["key", "slice"])

@@ -21,6 +21,7 @@ from sase.errors import DataError, PlanError, SaseError
 from sase.spark import table_function
 from sase.spark.tasks.errors import translated_errors
 from tests.spark.cases import multiset
+from tests.spark.known import frame
 
 BEGIN = datetime.fromisoformat("2026-03-28T20:00:00+00:00")
 EVENTS = pa.table(
@@ -39,11 +40,14 @@ EVENTS = pa.table(
 )
 
 
-@pytest.fixture(autouse=True)
-def _registered(spark: SparkSession) -> Iterator[None]:
-    schema = from_arrow_schema(EVENTS.schema, prefer_timestamp_ntz=True)
-    spark.createDataFrame(EVENTS, schema).createOrReplaceTempView("events")
+@pytest.fixture(scope="module", autouse=True)
+def _registered(spark: SparkSession) -> None:
+    frame(spark, EVENTS).createOrReplaceTempView("events")
     on_spark.register(spark)
+
+
+@pytest.fixture(autouse=True)
+def _in_utc(spark: SparkSession) -> Iterator[None]:
     yield
     spark.conf.set("spark.sql.session.timeZone", "UTC")
 
@@ -103,14 +107,10 @@ def test_rows_are_searched_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert multiset(dict(zip(local[0], row, strict=True)) for row in rows) == multiset(local)
 
 
-def test_limit_takes_the_first_of_all(spark: SparkSession) -> None:
-    query = f"{QUERIES[0]} LIMIT 5"
-    local = sase.match(query, EVENTS, seq="seq").to_pylist()
-    assert found(spark, query, ", seq => 'seq'") == multiset(local)
-
-
-def test_windows_in_events(spark: SparkSession) -> None:
-    query = "EVENT SEQ(A a, C c) WHERE [id] WITHIN 20 EVENTS"
+@pytest.mark.parametrize(
+    "query", [f"{QUERIES[0]} LIMIT 5", "EVENT SEQ(A a, C c) WHERE [id] WITHIN 20 EVENTS"]
+)
+def test_what_depends_on_the_order(spark: SparkSession, query: str) -> None:
     local = sase.match(query, EVENTS, seq="seq").to_pylist()
     assert found(spark, query, ", seq => 'seq'") == multiset(local)
 
