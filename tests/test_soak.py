@@ -76,3 +76,5 @@ def test_memory_that_grows_is_told() -> None:
     assert soak.growth([50, 100, 104, 103]) == ""
     assert soak.growth([50, 100, 150, 200]) == "from 100 to 200 bytes"
     assert soak.growth([]) == ""
+    assert soak.growth([50, 100, 120, 90, 110]) == ""
+    assert soak.growth([50, *[100, 120] * 5, *[200, 250] * 5]) == "from 120 to 200 bytes"
