@@ -169,8 +169,8 @@ def check_text_columns(events: Files | Inputs, texts: Sequence[str]) -> None:
 
 def _usual_roles(events: Inputs, names: InputOptions) -> dict[str, Any]:
     """The roles of columns with usual names, where a table lacks `ts` or `type`."""
-    known = [set(table.names) for table in events.tables if not table.is_open]
-    columns = [name for name in events.tables[0].names if all(name in own for own in known)]
+    known = [table.names for table in events.tables if not table.is_open] or [[]]
+    columns = [name for name in known[0] if all(name in own for own in known)]
     found: dict[str, Any] = {}
     time, type = usual_time(columns), usual_type(columns)
     if names.time == USUAL.time and time is not None:

@@ -58,6 +58,9 @@ def records() -> list[dict[str, Any]]:
     ]
 
 
+WRITTEN_ROWS = [{**row, "time": BEGIN + timedelta(hours=n)} for n, row in enumerate(records())]
+
+
 def zipped(data: bytes, path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("events.csv", data)
@@ -375,6 +378,22 @@ def test_usual_names_of_columns_are_found_in_tables_and_dicts() -> None:
         sase.match(QUERY, [{"when": 1, "type": "Start", "user": "x"}])
     with pytest.raises(sase.SchemaError, match="there is no type column `type`"):
         sase.match(QUERY, [{"ts": 1, "kind": "Start", "user": "x"}])
+
+
+def test_no_tables_have_no_matches() -> None:
+    with pytest.raises(sase.SaseError):
+        sase.match(QUERY, {})
+    assert len(sase.match(QUERY, [])) == 0
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_files_of_columns_without_a_suffix(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"e{suffix}"
+    sase.match("EVENT ANY a RETURN a.time AS t", WRITTEN_ROWS).write(path)
+    path.rename(tmp_path / "e")
+    query = "EVENT Row a WHERE a.t IS NOT NULL"
+    matches = sase.match(query, tmp_path / "e", time="ts_end", type=None, types=["Row"])
+    assert len(matches) == len(ROWS)
 
 
 def test_one_type_of_all_events_needs_no_column() -> None:

@@ -22,6 +22,10 @@ class ArrowFormat(FileFormat):
     title = "Arrow (.arrow, .feather)"
     suffixes = (".arrow", ".feather", ".ipc")
 
+    def is_begun(self, first: str) -> bool:
+        """Whether the first bytes are those of every file of Arrow."""
+        return first.startswith("ARROW1")
+
     def arrow_format(self, strings: Collection[str] = ()) -> Any:
         """Return Arrow's reader of IPC files."""
         from pyarrow import dataset  # slow; not needed for tables

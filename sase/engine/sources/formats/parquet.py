@@ -274,6 +274,10 @@ class ParquetFormat(FileFormat):
     suffixes = (".parquet", ".pq")
     has_dictionaries = True
 
+    def is_begun(self, first: str) -> bool:
+        """Whether the first bytes are those of every file of Parquet."""
+        return first.startswith("PAR1")
+
     def arrow_format(self, strings: Collection[str] = ()) -> Any:
         """Return Arrow's reader of Parquet."""
         from pyarrow import dataset  # slow; not needed for tables
