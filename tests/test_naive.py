@@ -338,7 +338,7 @@ def test_limit_comes_last() -> None:
         "EVENT A+ a[] WHERE a.v = 1",
         "EVENT A+ a[] RETURN a[].v",
         "EVENT A+ a[] RETURN a[i].v",
-        "EVENT A a WHERE sqrt(a.v) = 1",
+        "EVENT A a WHERE cbrt(a.v) = 1",
         "EVENT SEQ(A a, B b) WHERE NOT [v]",
         "EVENT A a WITHIN 5 fortnights",
     ],
