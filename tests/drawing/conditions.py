@@ -29,7 +29,8 @@ LITERALS: dict[pa.DataType, list[tuple[str, Any]]] = {
 }
 PATTERNS = ["x%", "%", "_", "_%", "%y", "x", "%é%", "x\\%", "x_%"]
 # These mean the same to RE2 and to Python.
-REGULAR = ["x", "^x", "y$", "[xy]", "x.?", "^$", "", "é|Y", "^(x|y)+$", "a*"]
+# No pattern has a name of a component before a point, by which helpers find the conditions of one.
+REGULAR = ["x", "^x", "y$", "[xy]", ".?x", "^$", "", "é|Y", "^(x|y)+$", "a*"]
 UNITS = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"]
 # A condition that is true more often is drawn more often.
 SIGNS = ["=", "=", "!=", "<>", "<", "<=", "<=", ">", ">=", ">=", "≠", "≤", "=="]
