@@ -60,8 +60,9 @@ class Reading:
     def __post_init__(self) -> None:
         for option in ("delimiter", "quote"):
             value = getattr(self, option)
-            if value is not None and (not isinstance(value, str) or len(value) != 1):
-                raise PlanError(f"{option}={value!r}: give one character")
+            is_text = isinstance(value, str) and len(value) == 1 and value.isascii()
+            if value is not None and (not is_text or value in "\0\r\n"):
+                raise PlanError(f"{option}={value!r}: give one character of ASCII")
         if self.decimal is not None:
             check_choice("decimal", self.decimal, (".", ","))
         for option in ("encoding", "time_format", "input_format"):
@@ -133,6 +134,8 @@ class InputOptions:
     def reading(self) -> Reading:
         """The options of reading files of text."""
         found = {name: getattr(self, name) for name in READING_OPTIONS}
+        if self.delimiter in ("\\t", "tab"):  # which is hard to write in a shell
+            found["delimiter"] = "\t"
         return Reading(**found | {name: _texts_in(found[name]) for name in ("null", "text")})
 
     @property
@@ -225,7 +228,7 @@ def _texts_in(value: Any) -> tuple[str, ...]:
 def _check_encoding(name: str) -> None:
     try:
         "".encode(name)
-    except LookupError:
+    except (LookupError, ValueError):
         message = f"encoding={name!r}: Python knows no encoding of text of this name"
         raise PlanError(message) from None
 

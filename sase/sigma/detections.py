@@ -10,6 +10,7 @@ from functools import partial
 from math import isfinite
 from typing import TypeAlias
 
+from sase.base import regular_expressions
 from sase.errors import WORDS
 from sase.lang import ast
 from sase.printable import on_one_line
@@ -269,6 +270,10 @@ class Field:
 def _field(key: YamlPart, values: YamlPart, message: str | None) -> Condition:
     name, *modifiers = key.text("a field").split("|")
     if not name:
+        for modifier in modifiers:
+            if modifier not in ("all", "contains"):
+                said = f"the modifier {modifier} of keywords has no equal in a script"
+                raise key.error("sigma-no-equal", said)
         keywords = [_keyword(key, each, message) for each in values.items()]
         return _several(keywords, is_all="all" in modifiers)
     for modifier in modifiers:
@@ -360,7 +365,11 @@ def _value(field: Field, part: YamlPart, value: Scalar) -> Condition:
     if "cidr" in field.modifiers:
         return _within(field, part)
     if "re" in field.modifiers:
-        return partial(_matched, field, _regular(field, part.text("a regular expression")))
+        pattern = _regular(field, part.text("a regular expression"))
+        problem = regular_expressions.problem(pattern.value)
+        if problem is not None:
+            raise part.error("sigma-no-equal", problem)
+        return partial(_matched, field, pattern)
     changed = _changed(field, part, value)
     if changed is not None:
         return _several([_text(field, affix, each) for each in changed], is_all=False)

@@ -50,6 +50,8 @@ NO_EQUAL = {
     "an address in a network of IPv6": (search("ip|cidr: 'fe80::/10'")),
     "a keyword": (detection("s: [mimikatz], condition: s")),
     "keywords, all of them": (search("'|all': [a, b]")),
+    "an encoded keyword": (search("'|base64': a")),
+    "a look-ahead": (search("a|re: '(?!x)a'")),
     "an old aggregation": (detection("s: {a: 1}, condition: s | count() by user > 5")),
     "an old time frame": (detection("s: {a: 1}, timeframe: 5m, condition: s")),
     "several values that it is not": (search("a|neq: [1, 2]")),

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from sase.engine.columns.arrow.data_types import value_type
 from sase.engine.columns.arrow.input import FilePart
-from sase.engine.columns.decode.time_forms import TimeForm, forms_among, in_iso
-from sase.engine.columns.decode.timestamps import in_microseconds, moments_among, with_moments
+from sase.engine.columns.decode.time_forms import TimeForm, in_iso, moments_and_forms
+from sase.engine.columns.decode.timestamps import in_microseconds, with_moments
 from sase.engine.resources import Check, no_check
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.formats.base import (
@@ -116,10 +116,9 @@ class Files:
         try:
             sample = self.format.sample(self.paths, self.dataset, texts)
             times = may_be_times(self.dataset.schema.names, self.time)
-            found = moments_among(sample, times)
-            left = sample.drop_columns([*found])
-            self.forms = forms_among(left, self.format.reading.time_format, times)
-            return found | moments_among(in_iso(left.select([*self.forms]), self.forms), times)
+            form = self.format.reading.time_format
+            moments, self.forms = moments_and_forms(sample, form, times)
+            return moments
         except DataError as problem:
             if problem.column not in texts:
                 raise

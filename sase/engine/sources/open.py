@@ -15,6 +15,7 @@ from sase.binding.types import Kind
 from sase.engine.columns.arrow.data_types import value_type
 from sase.engine.columns.arrow.gate import prove_schema
 from sase.engine.columns.arrow.input import Input, Inputs, opened
+from sase.engine.columns.decode.time_forms import refuse_unused
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.dataset import MOST_HELD, Files, stamp
 from sase.engine.sources.discover import FoundFiles, find_files, is_path
@@ -56,7 +57,9 @@ def open_files(
         schema, conflicts = _schema(found, judges=judges)
         files = Files(found.paths, found.format, stamps, found.base, time, conflicts)
         files.describe(schema)
-        files.retype(numbers_among(files, may_be_times(files.schema.names, time)))
+        times = may_be_times(files.schema.names, time)
+        refuse_unused(reading.time_format, files.forms, times)
+        files.retype(numbers_among(files, times))
         return files
 
 

@@ -24,11 +24,17 @@ from sase.engine.columns.arrow.input import Input, Inputs, Misfits
 from sase.engine.columns.arrow.python_rows import UNREADABLE
 from sase.engine.columns.decode.coercion import NO_UNICODE, ColumnKind, kind_of
 from sase.engine.columns.decode.strings import is_unicode
-from sase.engine.columns.decode.time_forms import TimeForm, forms_among, in_iso
-from sase.engine.columns.decode.timestamps import in_microseconds, moments_among, with_moments
+from sase.engine.columns.decode.time_forms import (
+    TimeForm,
+    in_iso,
+    moments_and_forms,
+    refuse_unused,
+)
+from sase.engine.columns.decode.timestamps import in_microseconds, with_moments
 from sase.engine.sources.column_roles import may_be_times, usual_time
-from sase.engine.sources.formats import format_named, format_of_suffix
+from sase.engine.sources.formats import FORMATS, format_named, format_of_suffix
 from sase.engine.sources.formats.csv import CsvFormat, no_numbers, type_of_numbers
+from sase.engine.sources.formats.dialect import lines_in
 from sase.engine.sources.formats.json_lines import JsonLinesFormat
 from sase.engine.sources.formats.text import DecodedRow, TextFormat
 from sase.engine.sources.open import USUAL, few_texts
@@ -265,10 +271,9 @@ class TailReader:
         texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
         texts = [name for name in texts if name not in self._format.texts]
         times = [*self._times, *may_be_times(table.column_names)]
-        found = moments_among(table.select(texts), times)
-        left = table.select([name for name in texts if name not in found])
-        self._forms = forms_among(left, self._format.reading.time_format, times)
-        found |= moments_among(in_iso(left.select([*self._forms]), self._forms), times)
+        given = self._format.reading.time_format
+        found, self._forms = moments_and_forms(table.select(texts), given, times)
+        refuse_unused(given, self._forms, [name for name in times if name in table.column_names])
         for name in set(texts).intersection(times).difference(found):
             kind = type_of_numbers(table.column(name)) if self._format.has_header else None
             if kind is not None:
@@ -452,12 +457,17 @@ def _format(path: str, first: bytes, reading: Reading) -> TextFormat:
         )
     suffix = os.path.splitext(path)[1].lower()
     named = format_named(reading.input_format) or format_of_suffix(suffix)
+    if named is None:  # a log, whose lines have a form
+        begun = (each for each in reversed(FORMATS) if each.is_begun(_text(first)))
+        named = next((each for each in begun if isinstance(each, TextFormat)), None)
+    if isinstance(named, TextFormat) and not named.has_lines:
+        raise DataError(f"{path}: files of {named.name} have no lines that could be followed")
     is_free = not isinstance(named, TextFormat) or isinstance(named, CsvFormat | JsonLinesFormat)
     if is_free and first.startswith(b"{"):
         named = JsonLinesFormat()
     found = (named if isinstance(named, TextFormat) else CsvFormat()).with_reading(reading)
     if isinstance(found, CsvFormat):
-        return found.found_among(_text(first).splitlines(keepends=True))
+        return found.found_among(lines_in(_text(first)))
     assert isinstance(found, TextFormat)
     return found
 

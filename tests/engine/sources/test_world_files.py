@@ -21,7 +21,9 @@ import pyarrow as pa
 import pytest
 
 import sase
+from sase.binding.input_options import Reading
 from sase.engine.columns.decode.time_forms import USUAL, TimeForm
+from sase.engine.sources.tail import TailReader
 
 QUERY = "EVENT SEQ(Start a, Stop b) WHERE [user] WITHIN 90 minutes"
 BEGIN = datetime(2024, 2, 13, 9)
@@ -178,6 +180,65 @@ def test_a_day_that_may_be_a_month_is_asked_for(tmp_path: Path) -> None:
         assert first["a"]["time"] == datetime(2024, month, 5 - month, 9)
 
 
+def test_a_day_that_equals_the_month_at_first_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    rows = "".join(f"01/01/2024 09:{n % 60:02},Start,x,{n}\n" for n in range(1200))
+    path.write_text(f"time,type,user,amount\n{rows}01/02/2024 09:00,Stop,x,1\n", encoding="utf-8")
+    with pytest.raises(sase.SchemaError, match="the day may be the first number or the second"):
+        found(path)
+    with pytest.raises(sase.SchemaError, match="the day may be the first number or the second"):
+        TailReader(str(path), times=["time"])
+
+
+def test_a_given_form_comes_before_iso_8601(tmp_path: Path) -> None:
+    path, form = tmp_path / "e.jsonl", "%Y-%d-%m %H:%M"
+    rows = [{"time": f"2024-0{n}-02 09:00", "type": "Start", "n": n} for n in (3, 4)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    query = "EVENT SEQ(Start a, Start b) WITHIN 2 days"
+    assert len(sase.match(query, path, time="time")) == 0
+    (match,) = sase.match(query, path, time="time", time_format=form).to_pylist()
+    assert match["a"]["time"] == datetime(2024, 2, 3, 9)
+
+
+@pytest.mark.parametrize("form", ["%d/%m/%Y", "%Y%m%d"])
+def test_a_form_that_no_time_has_is_refused(form: str, tmp_path: Path) -> None:
+    for name, text in (("e.csv", table()), ("e.jsonl", WRITTEN["lines.jsonl"])):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        with pytest.raises(sase.SchemaError, match="`time` has no texts of this form"):
+            found(tmp_path / name, time_format=form)
+    with pytest.raises(sase.SchemaError, match="`time` has no texts of this form"):
+        TailReader(str(tmp_path / "e.jsonl"), reading=Reading(time_format=form))
+
+
+def test_thousands_with_points_are_no_fractions(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text("ts;type;v;n\n1;A;12,50;1.500\n2;A;7,25;2.750\n", encoding="utf-8")
+    query = "EVENT A a RETURN a.v AS v, a.n AS n"
+    shown = [(row["v"], row["n"]) for row in sase.match(query, path).to_pylist()]
+    assert shown == [(12.5, "1.500"), (7.25, "2.750")]
+
+
+def test_bad_rows_among_decimal_commas(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    rows = "".join(f"{n}|A|{n},5\n" for n in range(20))
+    path.write_text(f"ts|type|v\n{rows}20|A|oops\n", encoding="utf-8")
+    query = "EVENT A a WHERE a.v > 2"
+    assert len(sase.match(query, path, on_bad_row="quarantine")) == 18
+    with pytest.raises(sase.DataError, match="line 22: `v` is 'oops'"):
+        sase.match(query, path)
+
+
+def test_other_ends_of_lines_of_unicode_stay_in_texts(tmp_path: Path) -> None:
+    texts = ["a\u2028b", "a\x85b", "x"]
+    rows = [{"ts": n, "type": "A", "s": s} for n, s in enumerate(texts)]
+    (tmp_path / "e.json").write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
+    lines = "".join(f"{n};A;{s}\n" for n, s in enumerate(texts))
+    (tmp_path / "e.csv").write_text(f"ts;type;s\n{lines}", encoding="utf-8")
+    for name in ("e.json", "e.csv"):
+        shown = sase.match("EVENT A a RETURN a.s AS s", tmp_path / name).to_pylist()
+        assert [row["s"] for row in shown] == texts
+
+
 def test_a_time_of_no_form_is_a_bad_row(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
     odd = "31/02/2024 09:00,Start,x,1\n"
@@ -244,6 +305,10 @@ def test_other_files_of_a_folder_are_left_out(tmp_path: Path) -> None:
     ("options", "why"),
     [
         ({"delimiter": ";;"}, "give one character"),
+        ({"delimiter": "§"}, "give one character"),
+        ({"quote": "\0"}, "give one character"),
+        ({"encoding": "undefined"}, "Python knows no encoding of text"),
+        ({"encoding": "a\0b"}, "Python knows no encoding of text"),
         ({"decimal": "'"}, 'decimal="\'": it is "." or ","'),
         ({"encoding": "utf-9"}, "Python knows no encoding of text"),
         ({"encoding": "base64"}, "Python knows no encoding of text"),
@@ -288,6 +353,16 @@ def test_logs_of_web_servers(tmp_path: Path) -> None:
         sase.match(query, path, time="time", type="method")
 
 
+def test_lines_of_logs_are_followed(tmp_path: Path) -> None:
+    path = tmp_path / "auth.log"
+    path.write_text("Feb 13 09:00:00 host Start[1]: x\n", encoding="utf-8")
+    assert TailReader(str(path)).schema.names[:3] == ["time", "host", "program"]
+    path = tmp_path / "log.xes"
+    path.write_text("<log></log>\n", encoding="utf-8")
+    with pytest.raises(sase.DataError, match="files of xes have no lines"):
+        TailReader(str(path))
+
+
 @pytest.mark.parametrize("year", [2023, 2024])
 def test_lines_of_syslog_have_the_last_year_in_which_they_may_be(year: int, tmp_path: Path) -> None:
     path = tmp_path / "auth"
@@ -325,7 +400,7 @@ def test_a_log_of_process_mining(tmp_path: Path) -> None:
         ("Jörg", 1.5, 1),
         ("李", 3.5, 3),
     ]
-    path.write_text("<log><trace>", encoding="utf-8")
+    path.write_text("<log><trace><event></event>", encoding="utf-8")
     with pytest.raises(sase.DataError, match=r"log\.xes cannot be read"):
         sase.match(query, path, time="time:timestamp", type="concept:name")
 

@@ -6,7 +6,7 @@ A form is written as for `strptime`. The usual ones are found from the first val
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from itertools import product
 from typing import TypeVar
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.decode.timestamps import moments_among
 from sase.errors import SchemaError
 
 Texts = TypeVar("Texts", pa.Array, pa.ChunkedArray)
@@ -75,6 +76,8 @@ class TimeForm:
                 " year, a month and a day"
             )
         self.is_zoned = "z" in names
+        # Whether the day comes before a month in digits, after it, or beside a name.
+        self.order = names["d"] < names["m"] if "m" in names else None
 
     def may_be(self, text: str) -> bool:
         """Whether a text has the signs of the form."""
@@ -120,7 +123,7 @@ class Digits(TimeForm):
 
     def __init__(self, unit: str, digits: int) -> None:
         self.form, self.pattern = f"{digits} digits", rf"^\s*\d{{{digits}}}\s*$"
-        self._unit, self.is_zoned = unit, True
+        self._unit, self.is_zoned, self.order = unit, True, None
 
     def moments(self, texts: pa.Array) -> pa.Array:
         """The moments of texts in microseconds; NULL for a text of another form."""
@@ -198,7 +201,35 @@ def time_form(form: str) -> TimeForm:
     return TimeForm(form)
 
 
-def forms_among(sample: pa.Table, given: str | None, times: Collection[str]) -> dict[str, TimeForm]:
+def moments_and_forms(
+    sample: pa.Table, given: str | None, times: Collection[str]
+) -> tuple[dict[str, pa.DataType], dict[str, TimeForm]]:
+    """The types of the text columns that hold moments, and the forms that are not ISO 8601.
+
+    A given form comes before ISO 8601 in the columns of `times`.
+    """
+    own = sample.select([name for name in sample.column_names if name in times and given])
+    forms = _forms_among(own, [given] if given else [], times)
+    left = sample.drop_columns([*forms])
+    found = moments_among(left, times)
+    left = left.drop_columns([*found])
+    forms |= _forms_among(left, [*([given] if given else []), *USUAL], times)
+    return found | moments_among(in_iso(sample.select([*forms]), forms), times), forms
+
+
+def refuse_unused(given: str | None, forms: Mapping[str, TimeForm], times: Sequence[str]) -> None:
+    """Refuse a given form that no column of times has."""
+    if given is not None and not any(form.form == given for form in forms.values()):
+        columns = " or ".join(f"`{name}`" for name in times) or "a column of times"
+        raise SchemaError(
+            f"time_format={given!r}: {columns} has no texts of this form: leave it out, or give the"
+            " form of the values"
+        )
+
+
+def _forms_among(
+    sample: pa.Table, tried: Sequence[str], times: Collection[str]
+) -> dict[str, TimeForm]:
     """The forms of the text columns that have times of one form.
 
     In a column of `times` half of the values are enough: the others are bad rows. If there a day
@@ -207,22 +238,22 @@ def forms_among(sample: pa.Table, given: str | None, times: Collection[str]) -> 
     found = {}
     for name, column in zip(sample.column_names, sample.columns, strict=True):
         values = pc.unique(column.cast(pa.string())).drop_null()
-        if given is not None and name in times:
-            found[name] = time_form(given)
-            continue
         least = (len(values) + 1) // 2 if name in times else len(values)
-        usual = [time_form(each) for each in (*filter(None, [given]), *USUAL)]
-        fitting = _fitting(values, usual + list(DIGITS if name in times else ()), least)
-        other = _other_times(values, fitting)
+        digits = DIGITS if name in times and len(tried) > 1 else ()
+        fitting = _fitting(values, [*map(time_form, tried), *digits], max(least, 1))
+        other = next((each for each in fitting if each.order != fitting[0].order), None)
         if other is not None and name in times:
-            raise SchemaError(
-                f"`{name}` holds {values[0].as_py()!r}, of which the day may be the first number"
-                f" or the second: say  --time-format '{fitting[0].form}'  or  --time-format"
-                f" '{other.form}'  (time_format=…)"
-            )
+            raise _either(name, values[0].as_py(), fitting[0], other)
         if fitting and other is None:
             found[name] = fitting[0]
     return found
+
+
+def _either(name: str, value: str, one: TimeForm, other: TimeForm) -> SchemaError:
+    return SchemaError(
+        f"`{name}` holds {value!r}, of which the day may be the first number or the second: say"
+        f"  --time-format '{one.form}'  or  --time-format '{other.form}'  (time_format=…)"
+    )
 
 
 def _fitting(values: pa.Array, forms: Collection[TimeForm], least: int) -> list[TimeForm]:
@@ -236,15 +267,6 @@ def _fitting(values: pa.Array, forms: Collection[TimeForm], least: int) -> list[
                 counts[form] = count
     most = max(counts.values(), default=0)
     return [form for form, count in counts.items() if count == most]
-
-
-def _other_times(values: pa.Array, forms: list[TimeForm]) -> TimeForm | None:
-    """A form in which the values are other times than in the first, if there is one."""
-    for other in forms[1:]:
-        first, moments = forms[0].moments(values), other.moments(values)
-        if moments.type == first.type and not moments.equals(first):
-            return other
-    return None
 
 
 def in_iso(table: pa.Table, forms: Mapping[str, TimeForm]) -> pa.Table:

@@ -33,7 +33,7 @@ from sase.engine.sources.formats.base import (
     great_floats,
     scanned,
 )
-from sase.engine.sources.formats.dialect import dialect_of, may_be_table
+from sase.engine.sources.formats.dialect import dialect_of, lines_in, may_be_table
 from sase.engine.sources.formats.text import (
     GREAT_AMONG_FLOATS,
     INTEGER,
@@ -100,14 +100,14 @@ class CsvFormat(TextFormat):
 
     def is_begun(self, first: str) -> bool:
         """Whether the first lines have as many columns each, two at least."""
-        return "\0" not in first and may_be_table(first.splitlines(keepends=True))
+        return "\0" not in first and may_be_table(lines_in(first))
 
     def found_in(self, path: str) -> Self:
         """Return the format with the encoding and the dialect of a file."""
         found = super().found_in(path)
         with found.text(path) as lines:
             first = lines.read(_SAMPLED)
-        found = found.found_among(first.splitlines(keepends=True))
+        found = found.found_among(lines_in(first))
         found.has_odd_bytes = not is_unicode(first)
         return found
 
@@ -313,10 +313,15 @@ class CsvFormat(TextFormat):
         # Most text columns have no numbers, which a sample shows.
         for path in having[:1]:
             first = self._good_lines(path, {name: pa.string()}, most=_SAMPLED).column(name)
+            first = self._with_points(first)
             if first.null_count < len(first) and type_of_numbers(first) is None:
                 return None
         texts = [chunk for path in having for chunk in self._texts(path, name).chunks]
-        return type_of_numbers(pa.chunked_array(texts, pa.string()))
+        return type_of_numbers(self._with_points(pa.chunked_array(texts, pa.string())))
+
+    def _with_points(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Texts of numbers with a point in place of a decimal comma."""
+        return pc.replace_substring(texts, ",", ".") if self.reading.decimal == "," else texts
 
     def check_floats(self, path: str, name: str) -> None:
         """Refuse the first integer that floats round, if Arrow finds any."""
@@ -330,8 +335,9 @@ class CsvFormat(TextFormat):
     def odd_texts(self, paths: Sequence[str], name: str) -> list[str]:
         """Return the distinct values of a text column that are no numbers."""
         texts = [chunk for p in self._having(paths, name) for chunk in self._texts(p, name).chunks]
-        values = pc.unique(pa.chunked_array(texts, pa.string())).drop_null().to_pylist()
-        return no_numbers(values)
+        values = pc.unique(pa.chunked_array(texts, pa.string())).drop_null()
+        found = zip(values.to_pylist(), self._with_points(values).to_pylist(), strict=True)
+        return [value for value, pointed in found if no_numbers([pointed])]
 
     def _having(self, paths: Sequence[str], name: str) -> list[str]:
         return [path for path in paths if name in self.own_columns(path)]

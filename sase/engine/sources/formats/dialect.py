@@ -10,9 +10,14 @@ from typing import NamedTuple
 DELIMITERS = (",", ";", "\t", "|")
 # The share of rows with as many columns as the header.
 MOST_ROWS = 0.9
-# A number with a comma that does not divide thousands, and one with a point.
+# A number with a comma that does not divide thousands, and one with such a point.
 _COMMA = re.compile(r"\s*[+-]?(?:\d+,(?:\d{1,2}|\d{4,})|0,\d+|\d{4,},\d+)\s*")
-_POINT = re.compile(r"\s*[+-]?\d*\.\d+\s*")
+_POINT = re.compile(r"\s*[+-]?(?:\d*\.(?:\d{1,2}|\d{4,})|0?\.\d+|\d{4,}\.\d+)\s*")
+
+
+def lines_in(text: str) -> list[str]:
+    """The lines of a text, not divided at the other signs that end a line in Unicode."""
+    return [f"{line}\n" for line in text.split("\n") if line]
 
 
 class Dialect(NamedTuple):

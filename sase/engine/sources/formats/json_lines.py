@@ -123,12 +123,16 @@ def lines_of_values(text: io.TextIOBase) -> Iterator[str]:
             while (begin := _after_signs(left, at)) < len(left):
                 _, at = decode(left, begin)
                 # Ends of lines are no part of a text in JSON.
-                yield " ".join(left[begin:at].splitlines()) + "\n"
+                yield _on_one_line(left[begin:at])
         except (ValueError, RecursionError):  # the rest of a value may come
             pass
         left = left[at:]
     if rest := left[_after_signs(left, 0) :]:
-        yield " ".join(rest.splitlines()) + "\n"
+        yield _on_one_line(rest)
+
+
+def _on_one_line(text: str) -> str:
+    return text.replace("\r", " ").replace("\n", " ") + "\n"
 
 
 def _after_signs(text: str, at: int) -> int:

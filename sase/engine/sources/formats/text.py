@@ -67,6 +67,8 @@ class TextFormat(FileFormat):
 
     is_text = True
     options: ClassVar[Collection[str]] = (*FileFormat.options, "encoding")
+    # Whether it has a row in a line, and so may be followed.
+    has_lines: ClassVar[bool] = True
     # Whether the first line names the columns; otherwise rows do, and later rows may add some.
     has_header: ClassVar[bool] = False
     # The end of a line, as for `open`.

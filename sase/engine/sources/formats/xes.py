@@ -11,15 +11,18 @@ from sase.engine.sources.formats.base import KnownKinds
 from sase.engine.sources.formats.text import DecodedRow, Row, TextFormat
 
 _READERS: dict[str, Callable[[str], Any]] = {
-    "int": int,
-    "float": float,
-    "boolean": lambda text: text == "true",
+    "int": lambda text: text if "_" in text else int(text),
+    "float": lambda text: text if "_" in text else float(text),
+    "boolean": lambda text: {"true": True, "1": True, "false": False, "0": False}.get(
+        text.lower(), text
+    ),
 }
 
 
 class XesFormat(TextFormat):
     """Events with their attributes, and those of their case with `case:` in front."""
 
+    has_lines = False
     name = "xes"
     title = "XES (.xes)"
     suffixes = (".xes",)
@@ -53,6 +56,7 @@ class XesFormat(TextFormat):
                             node.clear()
                         elif depth[-1:] == ["trace"]:
                             case |= {f"case:{n}": v for n, v in _values([node]).items()}
+                parser.close()
         except ParseError as problem:
             raise pa.ArrowInvalid(str(problem)) from problem
 

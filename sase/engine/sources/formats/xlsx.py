@@ -20,6 +20,7 @@ NO_LIBRARY = "files of XLSX are read by the library openpyxl: install it, as wit
 class XlsxFormat(TextFormat):
     """Rows of a sheet, with the values that its cells show; empty rows are left out."""
 
+    has_lines = False
     name = "xlsx"
     title = "XLSX (.xlsx)"
     suffixes = (".xlsx",)
@@ -51,11 +52,9 @@ def _cells(path: str) -> Iterator[tuple[Any, ...]]:
         import openpyxl  # type: ignore[import-untyped, unused-ignore]
     except ImportError as problem:
         raise DataError(f"{path}: {NO_LIBRARY}") from problem
-    try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except (BadZipFile, KeyError, ValueError) as problem:
-        raise pa.ArrowInvalid(f"this is no workbook: {problem}") from problem
-    try:
+    with open(path, "rb") as file:
+        try:
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        except (BadZipFile, KeyError, ValueError) as problem:
+            raise pa.ArrowInvalid(f"this is no workbook: {problem}") from problem
         yield from book.worksheets[0].iter_rows(values_only=True)
-    finally:
-        book.close()
