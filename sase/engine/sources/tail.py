@@ -457,7 +457,7 @@ def _format(path: str, first: bytes, reading: Reading) -> TextFormat:
         )
     suffix = os.path.splitext(path)[1].lower()
     named = format_named(reading.input_format) or format_of_suffix(suffix)
-    if named is None:  # a log, whose lines have a form
+    if named is None:  # a log: its lines have a form
         begun = (each for each in reversed(FORMATS) if each.is_begun(_text(first)))
         named = next((each for each in begun if isinstance(each, TextFormat)), None)
     if isinstance(named, TextFormat) and not named.has_lines:
