@@ -17,7 +17,7 @@ _POINT = re.compile(r"\s*[+-]?(?:\d*\.(?:\d{1,2}|\d{4,})|0?\.\d+|\d{4,}\.\d+)\s*
 
 def lines_in(text: str) -> list[str]:
     """The lines of a text, not divided at the other signs that end a line in Unicode."""
-    return [f"{line}\n" for line in text.split("\n") if line]
+    return [f"{line}\n" for line in re.split(r"\r\n?|\n", text) if line]
 
 
 class Dialect(NamedTuple):
@@ -61,9 +61,12 @@ def may_be_table(lines: Sequence[str]) -> bool:
 
 
 def _rows(lines: Sequence[str], delimiter: str, quote: str = '"') -> list[list[str]]:
-    """The rows of whole lines; the last line of many may be cut off."""
+    """The rows of whole lines; the last line of many may be cut off. None if they are no CSV."""
     csv.field_size_limit(2**31 - 1)  # a quote may never be closed
-    return [row for row in csv.reader(lines, delimiter=delimiter, quotechar=quote) if row]
+    try:
+        return [row for row in csv.reader(lines, delimiter=delimiter, quotechar=quote) if row]
+    except csv.Error:
+        return []
 
 
 def _columns(lines: Sequence[str], delimiter: str) -> int:
