@@ -39,13 +39,13 @@ class InputKeywords(TypedDict, total=False):
     longest: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Reading:
     """How files of text are read; None is found from the first lines of the files.
 
     `null` are further texts in CSV that mean a missing value; `text` are CSV columns that stay text
-    whatever their values are. `time_format` is the form of times, such as `%d/%m/%Y %H:%M`, and
-    `input_format` the name of a format.
+    whatever their values are; callers may give one text, or a list. `time_format` is the form of
+    times, such as `%d/%m/%Y %H:%M`, and `input_format` the name of a format.
     """
 
     null: tuple[str, ...] = ()
@@ -58,6 +58,12 @@ class Reading:
     input_format: str | None = None
 
     def __post_init__(self) -> None:
+        _check_texts("null", self.null, 'a text such as  "N/A" , or a list of texts')
+        _check_texts("text", self.text, "the name of a column, or a list of names")
+        for option in ("null", "text"):
+            object.__setattr__(self, option, _texts_in(getattr(self, option)))
+        if self.delimiter in ("\\t", "tab"):  # which is hard to write in a shell
+            object.__setattr__(self, "delimiter", "\t")
         for option in ("delimiter", "quote"):
             value = getattr(self, option)
             is_text = isinstance(value, str) and len(value) == 1 and value.isascii()
@@ -71,22 +77,21 @@ class Reading:
             _check_encoding(self.encoding)
 
     @property
-    def given(self) -> dict[str, object]:
-        """The options that were given, by name."""
-        return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
+    def given(self) -> dict[str, Any]:
+        """The options of reading that were given, by name."""
+        return {name: value for name in READING_OPTIONS if (value := getattr(self, name))}
 
 
 READING_OPTIONS = tuple(field.name for field in fields(Reading))
 
 
 @dataclass(frozen=True)
-class InputOptions:
+class InputOptions(Reading):
     """The columns with roles, event types, the unit of integer time, and the bad-row policy.
 
-    The options of `Reading` are for files of text. With imprecise time `longest` is the greatest
-    length of an interval, in raw units or with a unit.
-
-    To add an input option to all commands and functions, add one field here and one keyword above.
+    With imprecise time `longest` is the greatest length of an interval, in raw units or with a
+    unit. To add an input option to all commands and functions, add one field here, or to `Reading`
+    if it is for files of text, and one keyword above.
     """
 
     time: Times = "ts"
@@ -95,14 +100,6 @@ class InputOptions:
     types: Any = None
     time_unit: str | None = None
     on_bad_row: str = "error"
-    null: Any = ()
-    text: Any = ()
-    delimiter: str | None = None
-    quote: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    time_format: str | None = None
-    input_format: str | None = None
     longest: Any = None
 
     def __post_init__(self) -> None:
@@ -116,9 +113,7 @@ class InputOptions:
                 " attributes, or the condition that defines it"
             )
         check_on_bad_row(self.on_bad_row)
-        _check_texts("null", self.null, 'a text such as  "N/A" , or a list of texts')
-        _check_texts("text", self.text, "the name of a column, or a list of names")
-        _ = self.reading
+        super().__post_init__()
 
     @property
     def earliest(self) -> str:
@@ -133,10 +128,7 @@ class InputOptions:
     @property
     def reading(self) -> Reading:
         """The options of reading files of text."""
-        found = {name: getattr(self, name) for name in READING_OPTIONS}
-        if self.delimiter in ("\\t", "tab"):  # which is hard to write in a shell
-            found["delimiter"] = "\t"
-        return Reading(**found | {name: _texts_in(found[name]) for name in ("null", "text")})
+        return Reading(**self.given)
 
     @property
     def without_reading(self) -> InputOptions:
@@ -155,8 +147,9 @@ class InputOptions:
         return {name: getattr(self, name) for name in INPUT_OPTIONS if name not in other}
 
 
-INPUT_OPTIONS = tuple(field.name for field in fields(InputOptions))
-assert set(INPUT_OPTIONS) == set(InputKeywords.__annotations__)
+_FIELDS = {each.name: each for each in fields(InputOptions)}
+INPUT_OPTIONS = tuple(InputKeywords.__annotations__)
+assert set(INPUT_OPTIONS) == set(_FIELDS)
 
 
 def takes_input_options(function: F) -> F:
@@ -165,7 +158,7 @@ def takes_input_options(function: F) -> F:
     named = [each for each in own.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
     named += [
         Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
-        for each in fields(InputOptions)
+        for each in map(_FIELDS.__getitem__, INPUT_OPTIONS)
     ]
     shown = own.replace(parameters=named)
 

@@ -14,7 +14,7 @@ from sase.base import regular_expressions
 from sase.errors import WORDS
 from sase.lang import ast
 from sase.printable import on_one_line
-from sase.sigma.encodings import BASE64, WIDE, beginnings_of, encoded, with_dashes
+from sase.sigma.encodings import BASE64, WIDE, addresses_of, encoded, with_dashes
 from sase.sigma.rules import Scalar, YamlPart
 
 # ---------------------------------------------------------------- conditions
@@ -415,13 +415,11 @@ def _changed(field: Field, part: YamlPart, value: Scalar) -> list[str] | None:
 def _within(field: Field, part: YamlPart) -> Condition:
     """Whether an address is of a range."""
     try:
-        found = beginnings_of(part.text("a range of addresses"))
+        found = addresses_of(part.text("a range of addresses"))
     except ValueError as problem:
         message = f"only ranges of IPv4 have an equal in a script: {problem}"
         raise part.error("sigma-no-equal", message) from problem
-    is_part = found[0].count(".") < 3 or found[0].endswith(".")
-    affix = AFFIXES["startswith"] if is_part else None
-    return _several([_text(field, affix, each) for each in found], is_all=False)
+    return _several([_text(field, None, each) for each in found], is_all=False)
 
 
 def _comparison(

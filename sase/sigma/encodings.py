@@ -56,15 +56,13 @@ def encoded(text: str, modifiers: Sequence[str]) -> list[str]:
     return next(BASE64[each](data) for each in modifiers if each in BASE64)
 
 
-def beginnings_of(network: str) -> list[str]:
-    """The beginnings of the addresses of a range of IPv4, or a whole address.
+def addresses_of(network: str) -> list[str]:
+    """Texts with wildcards that the addresses of a range of IPv4 have, or a whole address.
 
     A `ValueError` says why a text is none.
     """
     found = IPv4Network(network)
-    whole = -(-found.prefixlen // 8)
-    shown = []
-    for each in found.subnets(new_prefix=8 * whole):
-        bytes_of = str(each.network_address).split(".")[: each.prefixlen // 8]
-        shown.append(".".join(bytes_of) + ("." if 0 < len(bytes_of) < 4 else ""))
-    return shown
+    count = -(-found.prefixlen // 8)
+    subnets = (str(each.network_address) for each in found.subnets(new_prefix=8 * count))
+    behind = ["*"] if count < 4 else []
+    return [".".join(address.split(".")[:count] + behind) for address in subnets]

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeGuard
 
 from sase.base.files import is_unicode
 from sase.base.texts import did_you_mean
-from sase.engine.sources.formats import FORMATS, format_named, format_of_suffix, titles
+from sase.engine.sources.formats import format_begun, format_named, format_of_suffix, titles
 from sase.engine.sources.formats.base import FileFormat
 from sase.engine.sources.formats.opening import COMPRESSIONS, beginning, member_suffix
 from sase.errors import DataError
@@ -91,8 +91,7 @@ def _format_within(path: str) -> FileFormat | None:
         first = beginning(path)
     except OSError:  # it will be said when the file is read
         return None
-    # Lines of other formats may have columns, too.
-    return next((each for each in reversed(FORMATS) if each.is_begun(first)), None)
+    return format_begun(first)
 
 
 def _below(folder: str) -> list[str]:

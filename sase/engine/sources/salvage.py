@@ -7,7 +7,7 @@ with the reason, so that the loader finds it bad.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -15,7 +15,6 @@ import pyarrow as pa
 from sase.engine.columns.arrow.python_rows import Unreadable, fits
 from sase.engine.columns.decode.quarantine import as_text
 from sase.engine.columns.decode.strings import is_unicode
-from sase.engine.columns.decode.time_forms import TimeForm
 from sase.engine.columns.decode.timestamps import why_none
 from sase.engine.resources import Check
 from sase.engine.sources.dataset import Files
@@ -41,7 +40,7 @@ def salvaged(files: Files, time: str, named: Collection[str]) -> list[Row]:
             rows += [_values(row, kinds, time) | given for row in found]
     for name, kind in kinds.items():
         if pa.types.is_timestamp(kind):
-            _parse_moments(_checked(rows, files.between), name, kind, files.forms.get(name))
+            _parse_moments(rows, files, name, kind)
     for name in kinds.keys() - set(named):
         if not fits([row.get(name) for row in rows]):
             for row in _checked(rows, files.between):
@@ -72,17 +71,17 @@ def _values(row: DecodedRow, kinds: dict[str, pa.DataType], time: str) -> Row:
     return row.values
 
 
-def _parse_moments(
-    rows: Iterable[Row], name: str, kind: pa.DataType, form: TimeForm | None
-) -> None:
+def _parse_moments(rows: Sequence[Row], files: Files, name: str, kind: pa.DataType) -> None:
     """Parse the text moments of a column, each distinct text once."""
-    read = text_reader(kind)
+    read, form = text_reader(kind), files.forms.get(name)
     known: dict[str, Any] = {}
-    for row in rows:
+    texts = (row.get(name) for row in _checked(rows, files.between))
+    iso_of = {} if form is None else form.iso_of(texts)
+    for row in _checked(rows, files.between):
         text = row.get(name)
         if isinstance(text, str):
             if text not in known:
-                iso = text if form is None else form.in_iso(pa.array([text]))[0].as_py()
+                iso = iso_of.get(text, text)
                 why = why_none(iso, kind)
                 known[text] = read(iso) if why is None else Unreadable(text, why)
             row[name] = known[text]

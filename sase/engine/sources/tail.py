@@ -32,7 +32,7 @@ from sase.engine.columns.decode.time_forms import (
 )
 from sase.engine.columns.decode.timestamps import in_microseconds, with_moments
 from sase.engine.sources.column_roles import may_be_times, usual_time
-from sase.engine.sources.formats import FORMATS, format_named, format_of_suffix
+from sase.engine.sources.formats import format_begun, format_named, format_of_suffix
 from sase.engine.sources.formats.csv import CsvFormat, no_numbers, type_of_numbers
 from sase.engine.sources.formats.dialect import lines_in
 from sase.engine.sources.formats.json_lines import JsonLinesFormat
@@ -420,11 +420,8 @@ class TailReader:
         form = self._forms.get(name)
         if form is None:
             return values
-        texts = [
-            value if isinstance(value, str) and is_unicode(value) else None for value in values
-        ]
-        iso = form.in_iso(pa.array(texts, pa.string())).to_pylist()
-        return [value if text is None else text for value, text in zip(values, iso, strict=True)]
+        iso_of = form.iso_of(values)
+        return [iso_of.get(value, value) if isinstance(value, str) else value for value in values]
 
     def _fix_types(self, table: pa.Table) -> None:
         """Remember the types of columns that had none."""
@@ -457,9 +454,7 @@ def _format(path: str, first: bytes, reading: Reading) -> TextFormat:
         )
     suffix = os.path.splitext(path)[1].lower()
     named = format_named(reading.input_format) or format_of_suffix(suffix)
-    if named is None:  # a log: its lines have a form
-        begun = (each for each in reversed(FORMATS) if each.is_begun(_text(first)))
-        named = next((each for each in begun if isinstance(each, TextFormat)), None)
+    named = named or format_begun(_text(first))
     if isinstance(named, TextFormat) and not named.has_lines:
         raise DataError(f"{path}: files of {named.name} have no lines that could be followed")
     is_free = not isinstance(named, TextFormat) or isinstance(named, CsvFormat | JsonLinesFormat)

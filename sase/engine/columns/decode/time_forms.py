@@ -6,7 +6,7 @@ A form is written as for `strptime`. The usual ones are found from the first val
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import product
 from typing import TypeVar
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.decode.strings import is_unicode
 from sase.engine.columns.decode.timestamps import moments_among
 from sase.errors import SchemaError
 
@@ -86,26 +87,25 @@ class TimeForm:
     def moments(self, texts: pa.Array) -> pa.Array:
         """The moments of texts in microseconds; NULL for a text of another form."""
         found = pc.extract_regex(texts, self.pattern)
-        has = {found.type.field(n).name: found.field(n) for n in range(found.type.num_fields)}
+        parts = dict(zip([field.name for field in found.type], found.flatten(), strict=True))
 
-        def number(name: str, usual: int = 0) -> Numbers:
-            column = has.get(name)
-            if column is None:
-                return np.full(len(texts), usual)
-            filled = pc.fill_null(pc.if_else(pc.is_valid(found), column, None), "0")
-            values: Numbers = pc.cast(filled, pa.int64()).to_numpy(zero_copy_only=False)
-            return values
+        def number(name: str) -> Numbers:
+            if name not in parts:
+                return np.zeros(len(texts), np.int64)
+            return _numbers(pc.fill_null(parts[name], "0"))
 
-        year = number("Y") if "Y" in has else _century(number("y"))
-        month = number("m") if "m" in has else _month(found, has["b"])
-        hour = number("H") if "I" not in has else _half(number("I"), found, has.get("p"))
+        year = number("Y") if "Y" in parts else _century(number("y"))
+        month = number("m") if "m" in parts else _month(parts["b"])
+        hour = _half(number("I"), parts.get("p")) if "I" in parts else number("H")
         day, minute, second = number("d"), number("M"), number("S")
         months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
         days = months.astype("datetime64[D]") + (day - 1)
         is_good = (month >= 1) & (month <= 12) & (days.astype("datetime64[M]") == months)
         is_good &= (day > 0) & (hour < 24) & (minute < 60) & (second < 60)
         seconds = days.astype(np.int64) * 86400 + hour * 3600 + minute * 60 + second
-        micros = (seconds - _offset(found, has.get("z"))) * 10**6 + _fraction(found, has.get("f"))
+        if "z" in parts:
+            seconds = seconds - _offset(parts["z"])
+        micros = seconds * 10**6 + (_fraction(parts["f"]) if "f" in parts else 0)
         is_good &= found.is_valid().to_numpy(zero_copy_only=False)
         kind = pa.timestamp("us", "UTC") if self.is_zoned else pa.timestamp("us")
         return pa.array(micros, pa.int64(), mask=~is_good).cast(kind)
@@ -116,6 +116,11 @@ class TimeForm:
             return pa.chunked_array([self.in_iso(each) for each in texts.chunks], pa.string())
         moments = self.moments(texts)
         return pc.coalesce(pc.strftime(moments, _ISO[self.is_zoned]), texts)
+
+    def iso_of(self, values: Iterable[object]) -> dict[object, str]:
+        """The text in the form of ISO 8601 of each distinct text among values."""
+        texts = list({each for each in values if isinstance(each, str) and is_unicode(each)})
+        return dict(zip(texts, self.in_iso(pa.array(texts, pa.string())).to_pylist(), strict=True))
 
 
 class Digits(TimeForm):
@@ -141,8 +146,9 @@ def _literal(text: str) -> str:
     return "".join(r"\s+" if sign.isspace() else re.escape(sign) for sign in text)
 
 
-def _texts_of(found: pa.Array, column: pa.Array) -> pa.Array:
-    return pc.fill_null(pc.if_else(pc.is_valid(found), column, None), "")
+def _numbers(digits: pa.Array) -> Numbers:
+    values: Numbers = pc.cast(digits, pa.int64()).to_numpy(zero_copy_only=False)
+    return values
 
 
 def _century(years: Numbers) -> Numbers:
@@ -150,27 +156,24 @@ def _century(years: Numbers) -> Numbers:
     return years + np.where(years < 69, 2000, 1900)
 
 
-def _month(found: pa.Array, names: pa.Array) -> Numbers:
-    first = pc.utf8_slice_codeunits(pc.utf8_lower(_texts_of(found, names)), 0, 3)
-    places = pc.fill_null(pc.index_in(first, pa.array(MONTHS)), -1)
-    return np.asarray(places.to_numpy(zero_copy_only=False), np.int64) + 1
+def _month(names: pa.Array) -> Numbers:
+    first = pc.utf8_slice_codeunits(pc.utf8_lower(names), 0, 3)
+    return _numbers(pc.fill_null(pc.index_in(first, pa.array(MONTHS)), -1)) + 1
 
 
-def _half(hours: Numbers, found: pa.Array, halves: pa.Array | None) -> Numbers:
+def _half(hours: Numbers, halves: pa.Array | None) -> Numbers:
     """Hours of half a day as hours of a day; 24 for such as 13 PM."""
     is_late = np.zeros(len(hours), np.bool_)
     if halves is not None:
-        late = pc.equal(pc.utf8_lower(_texts_of(found, halves)), "p")
+        late = pc.fill_null(pc.equal(pc.utf8_lower(halves), "p"), False)
         is_late = late.to_numpy(zero_copy_only=False)
     good = (hours >= 1) & (hours <= 12)
     return np.where(good, hours % 12 + 12 * is_late, 24)
 
 
-def _offset(found: pa.Array, zones: pa.Array | None) -> Numbers:
+def _offset(zones: pa.Array) -> Numbers:
     """Seconds by which zones are ahead of UTC."""
-    if zones is None:
-        return np.zeros(len(found), np.int64)
-    texts = pc.dictionary_encode(_texts_of(found, zones))
+    texts = pc.dictionary_encode(pc.fill_null(zones, ""))
     known = [_seconds(each) for each in texts.dictionary.to_pylist()]
     ahead: Numbers = np.array(known, np.int64)[np.asarray(texts.indices)]
     return ahead
@@ -183,13 +186,9 @@ def _seconds(zone: str) -> int:
     return int(digits[0] + "1") * (int(digits[1:3]) * 3600 + int(digits[3:5]) * 60)
 
 
-def _fraction(found: pa.Array, digits: pa.Array | None) -> Numbers:
+def _fraction(digits: pa.Array) -> Numbers:
     """Microseconds of the digits behind the seconds."""
-    if digits is None:
-        return np.zeros(len(found), np.int64)
-    padded = pc.utf8_rpad(_texts_of(found, digits), 6, "0")
-    micros: Numbers = pc.cast(padded, pa.int64()).to_numpy(zero_copy_only=False)
-    return micros
+    return _numbers(pc.utf8_rpad(pc.fill_null(digits, ""), 6, "0"))
 
 
 # ---------------------------------------------------------------- forms of columns
@@ -208,12 +207,13 @@ def moments_and_forms(
 
     A given form comes before ISO 8601 in the columns of `times`.
     """
-    own = sample.select([name for name in sample.column_names if name in times and given])
-    forms = _forms_among(own, [given] if given else [], times)
+    own = sample.select([name for name in sample.column_names if name in times])
+    first = [time_form(given)] if given else []
+    forms = _forms_among(own, first, times)
     left = sample.drop_columns([*forms])
     found = moments_among(left, times)
     left = left.drop_columns([*found])
-    forms |= _forms_among(left, [*([given] if given else []), *USUAL], times)
+    forms |= _forms_among(left, [*first, *map(time_form, USUAL), *DIGITS], times)
     return found | moments_among(in_iso(sample.select([*forms]), forms), times), forms
 
 
@@ -228,19 +228,19 @@ def refuse_unused(given: str | None, forms: Mapping[str, TimeForm], times: Seque
 
 
 def _forms_among(
-    sample: pa.Table, tried: Sequence[str], times: Collection[str]
+    sample: pa.Table, tried: Sequence[TimeForm], times: Collection[str]
 ) -> dict[str, TimeForm]:
     """The forms of the text columns that have times of one form.
 
     In a column of `times` half of the values are enough: the others are bad rows. If there a day
-    and a month may be either, this is an error.
+    and a month may be either, this is an error. Only there digits are times.
     """
     found = {}
     for name, column in zip(sample.column_names, sample.columns, strict=True):
         values = pc.unique(column.cast(pa.string())).drop_null()
         least = (len(values) + 1) // 2 if name in times else len(values)
-        digits = DIGITS if name in times and len(tried) > 1 else ()
-        fitting = _fitting(values, [*map(time_form, tried), *digits], max(least, 1))
+        forms = [form for form in tried if name in times or form not in DIGITS]
+        fitting = _fitting(values, forms, max(least, 1))
         other = next((each for each in fitting if each.order != fitting[0].order), None)
         if other is not None and name in times:
             raise _either(name, values[0].as_py(), fitting[0], other)

@@ -41,6 +41,12 @@ def format_named(name: str | None) -> FileFormat | None:
     return known[name]
 
 
+def format_begun(first: str) -> FileFormat | None:
+    """Return the format that the first text of a file shows, or None."""
+    # Lines of other formats may have columns, too.
+    return next((each for each in reversed(FORMATS) if each.is_begun(first)), None)
+
+
 def titles() -> str:
     """Return the names of all formats, for messages."""
     *most, last = [each.title for each in FORMATS if each.title]

@@ -337,7 +337,7 @@ class CsvFormat(TextFormat):
         texts = [chunk for p in self._having(paths, name) for chunk in self._texts(p, name).chunks]
         values = pc.unique(pa.chunked_array(texts, pa.string())).drop_null()
         found = zip(values.to_pylist(), self._with_points(values).to_pylist(), strict=True)
-        return [value for value, pointed in found if no_numbers([pointed])]
+        return [value for value, pointed in found if not fits_kind(pointed, NUMBERS[1])]
 
     def _having(self, paths: Sequence[str], name: str) -> list[str]:
         return [path for path in paths if name in self.own_columns(path)]

@@ -61,7 +61,7 @@ def may_be_table(lines: Sequence[str]) -> bool:
 
 
 def _rows(lines: Sequence[str], delimiter: str, quote: str = '"') -> list[list[str]]:
-    """The rows of whole lines; the last line of many may be cut off. None if they are no CSV."""
+    """The rows of lines; the last may be cut off. Lines that are no CSV have none."""
     csv.field_size_limit(2**31 - 1)  # a quote may never be closed
     try:
         return [row for row in csv.reader(lines, delimiter=delimiter, quotechar=quote) if row]

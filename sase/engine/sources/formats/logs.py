@@ -72,8 +72,7 @@ class SyslogFormat(LogFormat):
         """Decode the rows of a file."""
         found = copy(self)
         found.written = datetime.fromtimestamp(os.path.getmtime(path), UTC)
-        with found.text(path) as lines:
-            yield from found.decode_rows(lines, kinds)
+        return super(SyslogFormat, found).rows(path, kinds)
 
     def decode_rows(self, lines: Iterable[str], kinds: KnownKinds) -> Iterator[DecodedRow]:
         """Decode each line, and give its time a year."""

@@ -82,9 +82,9 @@ class TextFormat(FileFormat):
         """Return the format with the encoding that a mark at the beginning of a file names."""
         return self if self.reading.encoding else self._with(encoding=marked_encoding(path))
 
-    def _with(self, **options: str | None) -> Self:
+    def _with(self, **options: Any) -> Self:
         found = copy(self)
-        found.reading = replace(self.reading, **options)  # type: ignore[arg-type]
+        found.reading = replace(self.reading, **options)
         return found
 
     def is_arrows(self, path: str) -> bool:
@@ -215,6 +215,16 @@ class TextFormat(FileFormat):
                     if why is not None:
                         return DataError(f"{where}: `{name}` {why}", number, name, value)
         return DataError(f"{path} cannot be read: {message}")
+
+
+class DocumentFormat(TextFormat):
+    """A format that is read as a whole: subclasses need `rows`, and cannot be followed."""
+
+    has_lines = False
+
+    def decode_rows(self, lines: Iterable[str], kinds: KnownKinds) -> Iterator[DecodedRow]:
+        """Refuse lines."""
+        raise NotImplementedError(f"files of {self.name} have no lines")
 
 
 # ---------------------------------------------------------------- values

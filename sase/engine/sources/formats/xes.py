@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from sase.engine.sources.formats.base import KnownKinds
-from sase.engine.sources.formats.text import DecodedRow, Row, TextFormat
+from sase.engine.sources.formats.text import DecodedRow, DocumentFormat, Row
 
 _READERS: dict[str, Callable[[str], Any]] = {
     "int": lambda text: text if "_" in text else int(text),
@@ -19,10 +19,9 @@ _READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-class XesFormat(TextFormat):
+class XesFormat(DocumentFormat):
     """Events with their attributes, and those of their case with `case:` in front."""
 
-    has_lines = False
     name = "xes"
     title = "XES (.xes)"
     suffixes = (".xes",)
@@ -59,10 +58,6 @@ class XesFormat(TextFormat):
                 parser.close()
         except ParseError as problem:
             raise pa.ArrowInvalid(str(problem)) from problem
-
-    def decode_rows(self, lines: Iterable[str], kinds: KnownKinds) -> Iterator[DecodedRow]:
-        """Refuse lines: a document is read as a whole."""
-        raise NotImplementedError("a document of XES has no lines")
 
 
 def _values(nodes: Iterable[Any]) -> Row:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import date, time
 from typing import Any
 from zipfile import BadZipFile
@@ -11,16 +11,15 @@ import pyarrow as pa
 
 from sase.engine.columns.arrow.gate import prove_distinct
 from sase.engine.sources.formats.base import KnownKinds
-from sase.engine.sources.formats.text import DecodedRow, TextFormat
+from sase.engine.sources.formats.text import DecodedRow, DocumentFormat
 from sase.errors import DataError
 
 NO_LIBRARY = "files of XLSX are read by the library openpyxl: install it, as with  sase[excel]"
 
 
-class XlsxFormat(TextFormat):
+class XlsxFormat(DocumentFormat):
     """Rows of a sheet, with the values that its cells show; empty rows are left out."""
 
-    has_lines = False
     name = "xlsx"
     title = "XLSX (.xlsx)"
     suffixes = (".xlsx",)
@@ -35,10 +34,6 @@ class XlsxFormat(TextFormat):
             if any(cell is not None for cell in cells):
                 values = map(_shown, cells)
                 yield DecodedRow(number, "", dict(zip(names, values, strict=False)))
-
-    def decode_rows(self, lines: Iterable[str], kinds: KnownKinds) -> Iterator[DecodedRow]:
-        """Refuse lines: a workbook is read as a whole."""
-        raise NotImplementedError("a workbook has no lines")
 
 
 def _shown(cell: object) -> object:
