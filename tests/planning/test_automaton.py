@@ -45,8 +45,17 @@ class Drawn:
         orders = {"".join(form) for form in permutations(form for _, form in members)}
         query = ", ".join(query for query, _ in members)
         if self.random.random() < 0.5:
-            name = next(self.names)
-            with_series = "|".join(f"(?=[^Z]*Z)Z*{'Z*'.join(order)}Z*" for order in orders)
+            name, letters = next(self.names), len(members)
+            gaps = [
+                ["Z+" if n == at else "Z*" for n in range(letters + 1)] for at in range(letters + 1)
+            ]
+            with_series = "|".join(
+                "".join(
+                    f"{before}{letter}" for before, letter in zip(gap, f"{order} ", strict=True)
+                ).strip()
+                for order in orders
+                for gap in gaps  # one has an event of the series at least
+            )
             return f"SET({query}, Z+ {name}[])", f"(?:{with_series})"
         return f"SET({query})", f"(?:{'|'.join(orders)})"
 
