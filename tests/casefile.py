@@ -17,7 +17,8 @@ two spaces and otherwise taken without changes; blank lines at the end of a sect
     schema    `TYPE: attribute kind, attribute kind` a line, or `*: …` for one wide table (without a
               schema: one wide table of the columns of the stream)
     options   `name=value` a line: time (also `lo,hi`), type, seq (columns; seq also `#row`),
-              time_unit, output, `param.NAME` (a value), `type.NAME` (a condition),
+              time_unit, output, `param.NAME` (a value, or a list of them),
+              `type.NAME` (a condition),
               `entry=condition` (the query is a condition alone),
               `inputs=p q` (the names of inputs; the part of a label before the dot
               is the input; then time, type, seq and time_unit also as `time.p`)
@@ -54,7 +55,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from tests.casevalues import Event, Value, parse_event, parse_value
+from tests.casevalues import Event, Value, parse_event, parse_parameter
 
 EXPECTATIONS = (
     "matches", "returns", "count", "form", "results", "error", "warning", "tree", "format", "plan",
@@ -124,9 +125,9 @@ class Case:
         return events
 
     @cached_property
-    def params(self) -> dict[str, Value]:
+    def params(self) -> dict[str, Value | list[Value]]:
         family = self.family("param").items()
-        return {name: self._checked(parse_value, text) for name, text in family}
+        return {name: self._checked(parse_parameter, text) for name, text in family}
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -67,6 +67,13 @@ def parse_value(text: str) -> Value:
     raise ValueError(f"not a value: {text!r}")
 
 
+def parse_parameter(text: str) -> Value | list[Value]:
+    """A value, or a list of them."""
+    if not text.startswith("["):
+        return parse_value(text)
+    return [parse_value(each.strip()) for each in text[1:-1].split(",") if each.strip()]
+
+
 def format_value(value: object) -> str:
     """The text of a value, which `parse_value` reads back; an interval is `300.0s`."""
     match value:

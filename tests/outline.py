@@ -154,6 +154,9 @@ def _value(node: Any) -> _Item | None:
             return f"{_item(group)}[{_index(index)}].{_item(reference)}"
         case ast.Call(function, arguments):
             return _form(_head(function.text), *_items(arguments))
+        case ast.Case(conditions, values, otherwise):
+            rest = () if otherwise is None else ("else", _item(otherwise))
+            return _form("case", *_items(conditions), "then", *_items(values), *rest)
         case ast.Negative(operand):
             return _form("neg", _item(operand))
         case ast.Sum(operands, operators) | ast.Product(operands, operators):

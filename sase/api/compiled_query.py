@@ -12,10 +12,10 @@ from sase.api.checks import check_number, check_output, check_params, check_quer
 from sase.api.plan import DEFAULT_PLAN, Plan
 from sase.base.files import read_text
 from sase.binding import Schema
-from sase.binding.bound import BoundQuery, Constant
+from sase.binding.bound import BoundQuery
 from sase.binding.input_options import check_name
 from sase.binding.lateness import lateness_in
-from sase.binding.values.literals import constants
+from sase.binding.values.literals import Given, constants
 from sase.cached_property import cached_property
 from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
@@ -57,7 +57,7 @@ class CompiledQuery:
     recipe: Recipe
     basic: Operator
     lateness: int | None = None
-    params: tuple[tuple[str, Constant], ...] = ()
+    params: tuple[tuple[str, Given], ...] = ()
     # The parameters as the caller gave them.
     values: Mapping[str, object] = field(default_factory=dict, repr=False)
 

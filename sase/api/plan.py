@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from sase.api.checks import check_bounds, guard_of, guard_of_calls, limits_of
 from sase.binding import Schema
-from sase.binding.bound import Condition, Constant
+from sase.binding.bound import Condition
 from sase.binding.input_options import check_on_bad_row
+from sase.binding.values.literals import Given
 from sase.cached_property import cached_property
 from sase.errors import Diagnostic
 from sase.planning.driver import RewriteStep
@@ -48,7 +49,7 @@ class Plan:
     on_bad_row: str = "error"
     lateness: int | None = None
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
-    params: tuple[tuple[str, Constant], ...] = field(default=(), compare=False, repr=False)
+    params: tuple[tuple[str, Given], ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_on_bad_row(self.on_bad_row)

@@ -22,7 +22,7 @@ from sase.binding import Schema, bind_text
 from sase.binding.bound import BoundQuery, Condition, Constant
 from sase.binding.types import RESOLUTIONS, DataType, Kind
 from sase.binding.values.folding import INT64_MAX
-from sase.binding.values.literals import constant
+from sase.binding.values.literals import Given, constants
 from sase.errors import PlanError, SaseError
 from sase.lang.ast import StrategyName
 from sase.planning.driver import RewriteCall, RewriteStep
@@ -54,7 +54,7 @@ PARTS: dict[str, Any] = {
     "options": Options,
     "on_bad_row": str,
     "lateness": int | None,
-    PARAMETERS: tuple[tuple[str, Constant], ...],
+    PARAMETERS: tuple[tuple[str, Given], ...],
 }
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # The greatest sizes of the engine's arrays in a stored plan, because these are allocated.
@@ -195,11 +195,14 @@ def _is_below(limit: int, value: object) -> bool:
 # ---------------------------------------------------------------- parts that are only checked
 
 
-def _parameters(stored: tuple[tuple[str, Constant], ...]) -> Mapping[str, object]:
+def _parameters(stored: tuple[tuple[str, Given], ...]) -> Mapping[str, object]:
     """The values of parameters as the caller gave them."""
-    given = {name: _given(known) for name, known in stored}
+    given = {
+        name: list(map(_given, known)) if isinstance(known, tuple) else _given(known)
+        for name, known in stored
+    }
     for name, known in stored:
-        if constant(given[name]) != (known.type, known.value):
+        if constants({name: given[name]}) != ((name, known),):
             raise PlanError(f"params: the value of `{brief(name)}` is not of its type")
     return given
 

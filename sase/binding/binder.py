@@ -47,7 +47,7 @@ def bind(
     columns of the flat output form.
     """
     problems = Problems(source)
-    scope = Scope(schema, problems, parameters=parameters)
+    scope = Scope(schema, problems, bind_condition, parameters=parameters)
     bound = _bind(query, scope, flat)
     errors = problems.in_order("error")
     if errors or bound is None:
@@ -317,7 +317,7 @@ def bind_where(
 ) -> Condition:
     """Return the bound condition on single events, or raise an error that calls the text `name`."""
     problems = Problems(Source(text, name))
-    condition = _on_events(Scope(schema, problems, parameters=parameters))
+    condition = _on_events(Scope(schema, problems, bind_condition, parameters=parameters))
     if errors := problems.in_order("error"):
         raise BindingError(errors)
     return condition
@@ -336,7 +336,9 @@ def _definitions(scope: Scope) -> tuple[tuple[str, Condition], ...]:
     for name, text in scope.schema.definitions:
         problems = Problems(Source(text, f"types[{name!r}]"))
         try:
-            inner = Scope(_untyped(scope.schema), problems, parameters=scope.parameters)
+            inner = Scope(
+                _untyped(scope.schema), problems, bind_condition, parameters=scope.parameters
+            )
             bound.append((name, _on_events(inner)))
         except QuerySyntaxError as problem:
             problems.found += problem.diagnostics

@@ -133,10 +133,20 @@ class Aggregate(Value):
 
 @dataclass(frozen=True, slots=True)
 class Operation(Value):
-    """An operator (`+ - * / %` of two operands, `neg` of one) or a function of values."""
+    """An operator (`+ - * / %` of two operands, `neg` of one) or a function of values.
+
+    `case` has pairs of a condition and a value, and a last value for all other events.
+    """
 
     name: str
     operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionValue(Value):
+    """A condition as a value: TRUE or FALSE."""
+
+    condition: Condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +155,7 @@ class MatchConfidence(Value):
 
 
 Expression: TypeAlias = (
-    Constant | Placeholder | Reference | Aggregate | Operation | MatchConfidence
+    Constant | Placeholder | Reference | Aggregate | Operation | ConditionValue | MatchConfidence
 )  # fmt: skip
 
 

@@ -79,7 +79,7 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="the value of :NAME in the query; may be given several times",
+        help="the value of :NAME in the query, or a list such as [1,2]; may be given several times",
     )
     parser.add_argument("--plan", metavar="RECIPE", default="optimized", help="default: optimized")
     parser.add_argument(
@@ -413,4 +413,4 @@ def _parameter(text: str) -> tuple[str, object]:
         found = json.loads(value, parse_float=to_decimal)
     except ValueError:
         return name, value
-    return name, value if isinstance(found, list | dict) else found
+    return name, value if isinstance(found, dict) else found

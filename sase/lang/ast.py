@@ -165,6 +165,15 @@ class Call(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Case(Node):
+    """`CASE WHEN a THEN b … ELSE c END`: the value of the first condition that holds."""
+
+    conditions: tuple[Expression, ...]
+    values: tuple[Expression, ...]
+    otherwise: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Negative(Node):
     """Unary minus."""
 
@@ -279,13 +288,13 @@ class Or(Node):
 
 
 LITERALS = (Integer, Float, String, Boolean, Null, Timestamp, Date, Interval, Percentage, Parameter)
-VALUES = (Attribute, Index, Indexed, InGroup, Call, Negative, Sum, Product)
+VALUES = (Attribute, Index, Indexed, InGroup, Call, Case, Negative, Sum, Product)
 CONDITIONS = (Or, And, Not, Comparison, Membership, Between, Like, NullTest, Equivalence)
 # The grammar does not distinguish values and conditions, since brackets may contain either; binding
 # does.
 Expression: TypeAlias = (
     Integer | Float | String | Boolean | Null | Timestamp | Date | Interval | Percentage
-    | Parameter | Attribute | Indexed | InGroup | Call | Negative | Sum | Product
+    | Parameter | Attribute | Indexed | InGroup | Call | Case | Negative | Sum | Product
     | Comparison | Membership | Between | Like | NullTest | Equivalence | Not | And | Or
 )  # fmt: skip
 

@@ -29,10 +29,10 @@ DEEPEST = 200
 MOST_DIGITS = 100
 # Rules that add a level of nesting. Brackets are counted separately from operators: they leave no
 # node, and the printer adds some, such as `-(-x)` for `- - x`.
-BRACKETS = frozenset(("parentheses", "call", "group"))
+BRACKETS = frozenset(("parentheses", "call", "case", "group"))
 OPERATORS = frozenset((
     "any_of", "all_of", "negated", "comparison", "membership", "between", "like", "ilike",
-    "null_test", "sum_of", "product_of", "minus", "call", "group", "set_of", "alternatives",
+    "null_test", "sum_of", "product_of", "minus", "call", "case", "group", "set_of", "alternatives",
     "sequence",
 ))  # fmt: skip
 
@@ -310,6 +310,10 @@ class _Builder:
     def call(self, span: Span, function: ast.Name, *arguments: ast.Expression | None) -> ast.Call:
         name = replace(function, text=function.text.lower())
         return ast.Call(name, tuple(a for a in arguments if a is not None), span=span)
+
+    def case(self, span: Span, *parts: ast.Expression | None) -> ast.Case:
+        *pairs, otherwise = parts
+        return ast.Case(tuple(pairs[::2]), tuple(pairs[1::2]), otherwise, span=span)  # type: ignore[arg-type]
 
     # -- literals
 

@@ -124,6 +124,11 @@ def _value(node: Any) -> str:
             return f"{_indexed(group, index)}.{to_text(reference)}"
         case ast.Call(function=function, arguments=arguments):
             return f"{to_text(function)}({_listed(arguments)})"
+        case ast.Case(conditions=conditions, values=values, otherwise=otherwise):
+            pairs = zip(conditions, values, strict=True)
+            whens = [f"WHEN {condition_text(c)} THEN {_before_when(v)}" for c, v in pairs]
+            whens += [] if otherwise is None else [f"ELSE {condition_text(otherwise)}"]
+            return " ".join(["CASE", *whens, "END"])
         case ast.Negative(operand=operand):
             text = bracketed(operand, LEVELS[ast.Negative])
             return f"-({text})" if text.startswith("-") else f"-{text}"
@@ -134,6 +139,12 @@ def _value(node: Any) -> str:
             operands[place] = to_text(node.operands[place])
     rest = chain.from_iterable(zip(node.operators, operands[1:], strict=True))
     return " ".join([operands[0], *rest])
+
+
+def _before_when(node: ast.Expression) -> str:
+    """A value that WHEN may follow: an attribute `case` would begin another CASE."""
+    text = condition_text(node)
+    return f"({text})" if text.lower().endswith("case") else text
 
 
 def _indexed(series: ast.Name, index: ast.Index) -> str:

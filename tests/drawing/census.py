@@ -31,7 +31,7 @@ IN_CONDITIONS = {
     "a function of numbers": r"\b(round|floor|ceil|sqrt|power|ln|exp|sign)\(",
     "a function of texts": r"\b(trim|concat|substring|replace|split_part|\w+_with|contains)\(",
     "a part of a time": r"\b(year|day|hour|minute|second|date_trunc)\(",
-    "a regular expression": "regexp_",
+    "a regular expression": "regexp_", "CASE": r"\b(CASE WHEN|if\(|nullif\()",
     "%": "%", "/": "/", "coalesce": "coalesce", "length": r"length\(",
     "parameter": r":\w+",
 }  # fmt: skip

@@ -141,8 +141,18 @@ class Writer:
             f"{name} % {literal}", f"-{name}", f"abs({name} - 2)", f"coalesce({name}, {literal})",
             f"least({name}, {other}, {literal})", f"greatest({name}, {other})", f"({name} - 1) * 2",
             f"{name} % 2 + {other}", f"80% * {name}", self._function_of_number(name, other),
-            self._function_of_number(name, other),
+            self._function_of_number(name, other), self._case(name, other, literal),
         )  # fmt: skip
+
+    def _case(self, name: str, other: str, literal: str) -> str:
+        """Values that depend on conditions, which may be of other events."""
+        sign, bound = self.one_of(*SIGNS), self.literal(INTEGER)
+        return self.one_of(
+            f"CASE WHEN {name} {sign} {bound} THEN {other} ELSE {literal} END",
+            f"CASE WHEN {name} IS NULL THEN {bound} WHEN {other} {sign} {bound} THEN {name} END",
+            f"if({name} {sign} {other} OR {name} IN (1, 2), {name}, {literal})",
+            f"nullif({name}, {self.one_of(other, bound)})",
+        )
 
     def _function_of_number(self, name: str, other: str) -> str:
         return self.one_of(
@@ -162,6 +172,7 @@ class Writer:
         return self.one_of(
             f"lower({name})", f"upper({name})", f"coalesce({name}, {literal})",
             f"greatest({name}, {literal})", f"least({name}, {self.one_of(*names)})",
+            f"if({name} = {literal}, 'x', {self.one_of(*names)})", f"nullif({name}, {literal})",
             f"trim({name})", f"concat({name}, {literal})", f"concat('x', {name}, NULL)",
             f"substring({name}, {self.one_of('1, 1', '2', '1, 2')})", f"replace({name}, 'x', 'y')",
             f"split_part({name}, 'x', {self.one_of('1', '2')})",

@@ -122,7 +122,7 @@ def _atom(condition: ast.Expression, scope: Scope) -> bool:
             return _compared(operator, value(left, scope), value(right, scope), scope)
         case ast.Membership(operand, values, negated):
             each = value(operand, scope)
-            found = any(equal(each, literal(v, scope.parameters), scope) for v in values)
+            found = any(equal(each, v, scope) for v in _listed(values, scope.parameters))
             return each is not None and found != negated
         case ast.Between(operand, low, high, negated):
             each, least, most = (value(part, scope) for part in (operand, low, high))
@@ -137,6 +137,16 @@ def _atom(condition: ast.Expression, scope: Scope) -> bool:
             return _alike(text, form, negated)
         case _:
             return _is_the_boolean_true(value(condition, scope))
+
+
+def _listed(nodes: Sequence[ast.Expression], parameters: Mapping[str, object]) -> Iterator[Value]:
+    """The literals of a list; a parameter may be a list itself."""
+    for node in nodes:
+        given = parameters[node.name] if isinstance(node, ast.Parameter) else None
+        if isinstance(given, list):
+            yield from (literal(node, {node.name: each}) for each in given)
+        else:
+            yield literal(node, parameters)
 
 
 def _compared(operator: ast.ComparisonOperator, left: Value, right: Value, scope: Scope) -> bool:

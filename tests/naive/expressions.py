@@ -226,6 +226,21 @@ def value(node: ast.Expression, scope: Scope) -> Value:
             return _value_of_reference(node, scope)
         case ast.Call(ast.Name(name), arguments) if name in AGGREGATES or name in DEFINED:
             return _aggregate(name, arguments, scope)
+        case ast.Call(ast.Name("if"), (condition, one, other)):
+            return value(one if _holds(condition, scope) else other, scope)
+        case ast.Call(ast.Name("nullif"), (one, other)):
+            left, right = value(one, scope), value(other, scope)
+            is_same = (
+                left is not None and right is not None and not compare(left, right, scope.unit)
+            )
+            return None if is_same else left
+        case ast.Case(conditions, values, otherwise):
+            for condition, chosen in zip(conditions, values, strict=True):
+                if _holds(condition, scope):
+                    return value(chosen, scope)
+            return None if otherwise is None else value(otherwise, scope)
+        case _ if isinstance(node, ast.CONDITIONS):
+            return _holds(node, scope)
         case ast.Call(ast.Name(name), arguments):
             return function(name, [_argument(name, a, scope) for a in arguments], scope.unit)
         case ast.Negative(ast.Integer() | ast.Float() | ast.Interval()):
@@ -239,6 +254,12 @@ def value(node: ast.Expression, scope: Scope) -> Value:
             return result
         case _:
             return literal(node, scope.parameters)
+
+
+def _holds(condition: ast.Expression, scope: Scope) -> bool:
+    from tests.naive.conditions import is_true, normal
+
+    return is_true(normal(condition), scope)
 
 
 def _argument(name: str, node: ast.Expression, scope: Scope) -> Value:

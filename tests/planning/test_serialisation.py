@@ -92,6 +92,7 @@ QUERIES = [
     ),
     Query("EVENT SEQ(A a, B b) WHERE a.v % 2 = 0 AND -b.v > abs(a.v) WITHIN :t LIMIT :n", OPEN),
     Query("EVENT SEQ(A a, B b) WHERE 1 = 2 AND coalesce(a.v, 9223372036854775807) > 0"),
+    Query("EVENT SEQ(A a, B b) WHERE CASE WHEN a.v > b.v THEN 1 ELSE b.v END = 1 RETURN a.v > 1"),
     Query("EVENT SEQ(A a, B b) WHERE a.v > 1 RETURN Alert(a.v AS v, (b.v + 1) / 3 AS r) LIMIT 3"),
     Query(
         "EVENT SEQ(A+ a[], B? b, C c) WHERE skip_till_next_match { [k] AND a[i].v > a[i-1].v"

@@ -201,6 +201,12 @@ def _chains(kind: type[ast.Sum | ast.Product], signs: str, operands: Trees) -> T
     return st.one_of(short, long)
 
 
+def _cases(inner: Trees) -> Trees:
+    one = st.builds(ast.Case, st.tuples(inner), st.tuples(inner), st.none() | inner)
+    pairs = st.tuples(inner, inner)
+    return one | st.builds(ast.Case, pairs, pairs, st.none() | inner)
+
+
 @cache
 def expressions(depth: int = 3) -> Trees:
     """Values and conditions, mixed as freely as the grammar allows."""
@@ -213,6 +219,7 @@ def expressions(depth: int = 3) -> Trees:
     return st.one_of(
         _leaves(),
         st.builds(ast.Call, _functions(), _several(inner, 1, 2)),
+        _cases(inner),
         st.builds(ast.Negative, inner | st.builds(ast.Negative, inner)),
         _chains(ast.Sum, "+-", inner),
         _chains(ast.Product, "*/%", inner),

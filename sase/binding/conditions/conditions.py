@@ -25,7 +25,7 @@ from sase.binding.names.scope import Scope, is_unknown
 from sase.binding.types import BOOLEAN, STRING, DataType, Kind
 from sase.binding.values.folding import fold_comparison, fold_operation
 from sase.binding.values.functions import LONGEST_PATTERN
-from sase.binding.values.literals import beside, bind_literal, is_written
+from sase.binding.values.literals import beside, bind_literal, is_written, listed_parameter
 from sase.binding.values.time_zones import warn_of_zones
 from sase.binding.values.values import bind_operand, bind_value, joined_texts, on_raw_time
 from sase.lang import ast
@@ -158,8 +158,8 @@ def _membership(node: ast.Membership, scope: Scope, negated: bool) -> Condition:
     operand = bind_operand(node.operand, scope)
     values: list[Constant | Placeholder] = []
     fitting: DataType | None = None
-    for value in node.values:
-        bound = beside(bind_operand(value, scope), operand.type)
+    for value, found in _listed(node.values, scope):
+        bound = beside(found, operand.type)
         if bound.type is not fitting:  # most are of one type
             _, bound = on_raw_time(operand, bound, scope)
             if not _compatible(operand, bound, value, scope):
@@ -179,6 +179,16 @@ def _membership(node: ast.Membership, scope: Scope, negated: bool) -> Condition:
         ),
     )
     return decided or Membership(operand, known, wanted, span=node.span)
+
+
+def _listed(
+    nodes: tuple[ast.Expression, ...], scope: Scope
+) -> Iterator[tuple[ast.Expression, Expression]]:
+    """The literals of a list; a parameter may be a list of them."""
+    for node in nodes:
+        several = listed_parameter(node, scope) if isinstance(node, ast.Parameter) else None
+        for found in [bind_operand(node, scope)] if several is None else several:
+            yield node, found
 
 
 def _between(node: ast.Between, scope: Scope, negated: bool) -> Condition:

@@ -9,7 +9,7 @@ from sase.binding.names.scope import Scope
 from sase.binding.types import Kind
 from sase.binding.values.folding import INT64_MAX
 from sase.binding.values.literals import bind_literal
-from sase.binding.values.values import bind_value
+from sase.binding.values.values import bind_item
 from sase.lang import ast
 from sase.lang.ast import IndexKind
 from sase.source import Span
@@ -32,7 +32,7 @@ def bind_columns(output: ast.Output, scope: Scope) -> tuple[Column, ...]:
             is_itself = isinstance(item.expression, ast.Attribute) and not item.expression.variable
             _refuse_clash(name, (item.alias or item).span, scope, is_itself=is_itself)
         seen.add(name)
-        columns.append(Column(name, bind_value(item.expression, scope)))
+        columns.append(Column(name, bind_item(item.expression, scope)))
         if columns[-1].value.type.kind is Kind.OTHER:
             _refuse_kind(item.expression.span, scope)
     return tuple(columns)

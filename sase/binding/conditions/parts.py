@@ -12,6 +12,7 @@ from sase.binding.bound import (
     Between,
     Comparison,
     Condition,
+    ConditionValue,
     Expression,
     Like,
     Membership,
@@ -33,6 +34,8 @@ def references(node: Condition | Expression) -> Iterator[Reference | Aggregate]:
         case Operation(operands=operands) | All(operands=operands) | Any(operands=operands):
             for operand in operands:
                 yield from references(operand)
+        case ConditionValue(condition=condition):
+            yield from references(condition)
         case Comparison(left=left, right=right):
             yield from references(left)
             yield from references(right)
@@ -85,6 +88,8 @@ def with_values(
                 return change(value)
             case Operation(operands=operands):
                 return replace(value, operands=tuple(map(new, operands)))
+            case ConditionValue(condition=inner):
+                return replace(value, condition=with_values(inner, change))
         return value
 
     match condition:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from sase.base.texts import did_you_mean
-from sase.binding.bound import BoundComponent, Placeholder
+from sase.binding.bound import BoundComponent, Condition, Placeholder
 from sase.binding.schema import Schema
 from sase.binding.types import UNKNOWN, DataType
 from sase.errors import Diagnostic
@@ -55,6 +55,8 @@ class Scope:
 
     schema: Schema
     problems: Problems
+    # Binds a condition within a value.
+    bind_condition: Callable[[ast.Expression, Scope], Condition]
     components: tuple[BoundComponent, ...] = ()
     parameters: Mapping[str, object] | None = None
     clause: Clause = Clause.WHERE

@@ -36,6 +36,8 @@ def fold_operation(name: str, operands: list[Scalar], *, bounded: bool = True) -
     column.
     """
     function = FUNCTIONS.get(name)
+    if function is not None and function.is_conditional:
+        return _normal(function.value(*operands), bounded)
     if function is not None and function.skips_null:
         known = [value for value in operands if value is not None]
         is_null = function.is_choice and not known

@@ -23,6 +23,7 @@ from sase.binding.values.function_values import (
     truncated_time,
     whole_number,
 )
+from sase.lang import ast
 
 Operand = TypeVar("Operand")
 
@@ -65,6 +66,10 @@ class Function:
     options_first: bool = False
     # The last operand of the operation, which is not an argument.
     constant: int | None = None
+    # Its operands are pairs of a condition and a value, and a last value; NULL does not propagate.
+    is_conditional: bool = False
+    # The CASE that a call means.
+    as_case: Callable[..., ast.Case] | None = None
     # Computes it for many texts at once.
     vector: Callable[..., list[Any]] | None = None
     # The reason why a combination of options is invalid.
@@ -81,7 +86,9 @@ class Function:
         return self.operation is not None and self.values is None
 
     def values_of(self, operands: Sequence[Operand]) -> Sequence[Operand]:
-        """The operands without the options."""
+        """The operands without the options, or without the conditions."""
+        if self.is_conditional:
+            return (*operands[1::2], operands[-1])
         return operands[len(self.options) :] if self.options_first else operands[: self.values]
 
     def options_of(self, operands: Sequence[Operand]) -> Sequence[Operand]:
@@ -155,6 +162,16 @@ def _text(_: list[DataType]) -> DataType:
 def _choice(name: str, form: str, says: str, value: Callable[..., Any]) -> Function:
     form = f"{form}, all of one kind"
     return Function(form, says, _is_any, merged, value, name.upper(), values=None, skips_null=True)
+
+
+def _as_case(form: str, says: str, as_case: Callable[..., ast.Case], values: int) -> Function:
+    return Function(form, says, _is_any, merged, lambda *_: None, "CASE", values, as_case=as_case)
+
+
+def _first_that_holds(*operands: Any) -> Any:
+    *pairs, otherwise = operands
+    chosen = (value for truth, value in zip(pairs[::2], pairs[1::2], strict=True) if truth)
+    return next(chosen, otherwise)
 
 
 def _of_number(
@@ -341,6 +358,30 @@ FUNCTIONS = {
         options=(_UNIT,),
         options_first=True,
     ),
+    "case": Function(
+        "CASE WHEN x.a = 'abc' THEN 1 ELSE 2 END, with values of one kind",
+        "the value of the first condition that holds, and of ELSE if none does; without ELSE NULL",
+        _is_any,
+        lambda types: merged([*types[1::2], types[-1]]),
+        _first_that_holds,
+        "CASE",
+        values=None,
+        is_conditional=True,
+    ),
+    "if": _as_case(
+        "if(x.a = 'abc', 1, 2), with values of one kind",
+        "1 if the condition holds, else 2",
+        lambda condition, value, other: ast.Case((condition,), (value,), other),
+        values=3,
+    ),
+    "nullif": _as_case(
+        "nullif(x.a, 'abc'), of one kind",
+        "the value, or NULL if both are equal",
+        lambda value, other: ast.Case(
+            (ast.Comparison("=", value, other),), (ast.Null(span=value.span),), value
+        ),
+        values=2,
+    ),
     "coalesce": _choice(
         "coalesce",
         "coalesce(x.a, x.b, …)",
@@ -380,65 +421,6 @@ def part_number(name: str) -> int:
 def is_exact(name: str) -> bool:
     """Whether an operation is a function that keeps decimals."""
     return name in FUNCTIONS and FUNCTIONS[name].is_exact
-
-
-_BEFORE = "; compute other values before, as a column"
-# Functions of other languages, in lower case, and their replacements.
-_FAMILIAR = (
-    (
-        "trunc truncate log10 log2 sin cos tan cbrt",
-        f"numbers have  + - * / % , abs, round, floor, ceil, sqrt, power, ln and exp{_BEFORE}",
-    ),
-    ("ceiling", "the least whole number from a number on is  ceil(x.a)"),
-    ("log", "the natural logarithm is  ln(x.a)"),
-    ("pow", "a power is  power(x.a, 2)"),
-    ("mod", "the remainder is written  x.a % 2"),
-    (
-        "ltrim rtrim left right reverse lpad rpad repeat initcap position instr",
-        "texts have  lower, upper, length, trim, concat, substring, replace, split_part and"
-        f" regexp_extract{_BEFORE}",
-    ),
-    ("substr", "a part of a text is  substring(x.a, 2, 3)"),
-    ("split", "the second part of a text is  split_part(x.a, ',', 2)"),
-    ("startswith", "write  starts_with(x.a, 'abc')"),
-    ("endswith", "write  ends_with(x.a, 'abc')"),
-    ("regexp_like regexp matches", "write  regexp_matches(x.a, '^a+$')"),
-    (
-        "regexp_replace",
-        "there are  regexp_matches(x.a, 'ab+')  and  regexp_extract(x.a, 'a(b+)', 1)",
-    ),
-    ("char_length", "the length of a text is  length(x.a)"),
-    ("ifnull nvl isnull", "in place of NULL a value is  coalesce(x.a, 0)"),
-    (
-        "if iif nullif decode choose",
-        f"conditions are joined by AND and OR, and no value depends on one{_BEFORE}",
-    ),
-    (
-        "now current_timestamp current_date today getdate",
-        "a query has no clock: give the time as a parameter, as in  x.ts > :now",
-    ),
-    ("datediff date_diff timestampdiff age", "times are subtracted:  y.ts - x.ts > 5 minutes"),
-    (
-        "extract date_part strftime",
-        "parts of a time are  year(x.ts), month, day, hour, minute, second, weekday, week  and"
-        f" quarter{_BEFORE}",
-    ),
-    ("dayofweek", "the day of the week is  weekday(x.ts) , 1 for Monday"),
-    (
-        "cast convert try_cast to_timestamp to_date to_number int float str",
-        "a value has the type of its column; a time is written  TIMESTAMP '2026-01-01 12:00:00'",
-    ),
-    (
-        "lag lead prev previous next",
-        "in a series the event before is  a[i-1].x ; other events are components of their own",
-    ),
-    ("mean average", "of a series there is  avg(a[].x)"),
-    (
-        "median variance var var_samp percentile quantile mode",
-        "of a series there are  avg, sum, min, max, count, first, last  and  stddev",
-    ),
-)
-INSTEAD = {name: hint for names, hint in _FAMILIAR for name in names.split()}
 
 
 def _same(data_type: DataType) -> DataType:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from math import copysign, floor, inf, isinf, nextafter
 from struct import pack, unpack
+from typing import TypeAlias
 
 from sase.base.texts import did_you_mean
 from sase.binding.bound import Constant, Expression, Placeholder, Scalar
@@ -37,6 +38,8 @@ from sase.lang.units import NANOSECONDS, UNITS, unknown_unit
 MOST_PLACES = 800
 # The most digits of a decimal after the point.
 MOST_SCALE = 18
+# Values of a parameter that follows IN.
+_LISTS = (list, tuple, set, frozenset)
 # No integer or decimal is greater.
 GREATEST_FLOAT = 2.0**63
 
@@ -171,6 +174,13 @@ def _parameter(node: ast.Parameter, scope: Scope) -> Constant | Placeholder:
             f'give it with  params={{"{node.name}": …}}',
         )
     found = constant(given[node.name])
+    if isinstance(given[node.name], _LISTS):
+        return scope.refuse(
+            "bad-parameter",
+            f"the parameter `:{node.name}` is a list, and one value is needed here",
+            node.span,
+            f"a list follows IN:  x.a IN :{node.name}",
+        )
     if found is None:
         kind, shown = type(given[node.name]).__name__, repr(given[node.name])[:40]
         return scope.refuse(
@@ -181,6 +191,26 @@ def _parameter(node: ast.Parameter, scope: Scope) -> Constant | Placeholder:
             " timedelta",
         )
     return Constant(found[0], found[1], span=node.span)
+
+
+def listed_parameter(node: ast.Parameter, scope: Scope) -> list[Expression] | None:
+    """The values of a parameter that is a list; None for others."""
+    given = None if scope.parameters is None else scope.parameters.get(node.name)
+    if not isinstance(given, _LISTS):
+        return None
+    known = [constant(each) for each in given]
+    if None in known:
+        wrong = next(each for each, found in zip(given, known, strict=True) if found is None)
+        refused = scope.refuse(
+            "bad-parameter",
+            f"the list `:{node.name}` has a {type(wrong).__name__}, {repr(wrong)[:40]}, which is no"
+            " literal of the language",
+            node.span,
+            "it has bools, ints of 64 bits, floats, Decimals, strs, None, datetimes, dates or"
+            " timedeltas",
+        )
+        return [refused]
+    return [Constant(*found, span=node.span) for found in known if found is not None]
 
 
 def _decimal(number: Decimal) -> tuple[DataType, Scalar]:
@@ -241,9 +271,14 @@ def beside(value: Expression, other: DataType) -> Expression:
     return Constant(FLOAT, near, span=value.span) if is_as_good else value
 
 
-def alike(operands: tuple[Expression, ...]) -> tuple[Expression, ...]:
-    """Convert literals among operands of which one is chosen, each as beside the others."""
-    others = merged(each.type for each in operands if not is_written(each))
+def alike(
+    operands: tuple[Expression, ...], among: Sequence[Expression] | None = None
+) -> tuple[Expression, ...]:
+    """Convert literals among operands of which one is chosen, each as beside the others.
+
+    Operands that are not `among` the chosen ones are conditions, which stay.
+    """
+    others = merged(each.type for each in among or operands if not is_written(each))
     if others == UNKNOWN:
         return tuple(each if _is_exact(each) else beside(each, others) for each in operands)
     return tuple(beside(each, others) for each in operands)
@@ -324,7 +359,19 @@ def constant(value: object) -> tuple[DataType, Scalar] | None:
     return None
 
 
-def constants(given: Mapping[str, object]) -> tuple[tuple[str, Constant], ...]:
+# A value of a parameter, or a list of them.
+Given: TypeAlias = Constant | tuple[Constant, ...]
+
+
+def constants(given: Mapping[str, object]) -> tuple[tuple[str, Given], ...]:
     """The parameters' values as constants by name, without values that are no literals."""
-    found = ((name, constant(value)) for name, value in sorted(given.items()))
-    return tuple((name, Constant(*known)) for name, known in found if known is not None)
+    found = ((name, _constants(value)) for name, value in sorted(given.items()))
+    return tuple((name, known) for name, known in found if known is not None)
+
+
+def _constants(value: object) -> Given | None:
+    if isinstance(value, _LISTS):
+        several = [each for each in map(constant, value) if each is not None]
+        return tuple(Constant(*each) for each in several) if len(several) == len(value) else None
+    found = constant(value)
+    return None if found is None else Constant(*found)

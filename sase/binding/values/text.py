@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import cycle
 
 from sase.base.limits import heed
 from sase.binding import bound
@@ -72,6 +73,14 @@ def value_text(value: bound.Expression, names: Names) -> str:
             return f"{function}({_events(value, names)}{attributes})"
         case bound.MatchConfidence():
             return "confidence"
+        case bound.ConditionValue(condition=condition):
+            return condition_text(condition, names)
+        case bound.Operation(name="case", operands=(*pairs, otherwise)):
+            words = (
+                f"{word} {value_text(each, names)}"
+                for word, each in zip(cycle(("WHEN", "THEN")), pairs, strict=False)
+            )
+            return " ".join(["CASE", *words, f"ELSE {value_text(otherwise, names)} END"])
         case bound.Operation(name="neg", operands=(operand,)):
             return f"-{_factor(operand, names)}"
         case bound.Operation(name=name, operands=(left, right)) if not name.isidentifier():

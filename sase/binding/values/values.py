@@ -7,17 +7,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from sase.base.limits import heed
 from sase.base.texts import did_you_mean, nearest
 from sase.binding.bound import (
     Aggregate,
+    ConditionValue,
     Constant,
     Expression,
     MatchConfidence,
     Operation,
     Placeholder,
+    Truth,
 )
 from sase.binding.names.group_references import (
     Range,
@@ -32,6 +35,7 @@ from sase.binding.names.group_references import (
 from sase.binding.names.references import bind_attribute, bind_indexed, declared
 from sase.binding.names.scope import Clause, Scope, is_unknown, unit_of_integer_time, unknown
 from sase.binding.types import (
+    BOOLEAN,
     FLOAT,
     INTEGER,
     INTERVAL,
@@ -48,12 +52,12 @@ from sase.binding.values.folding import INT64_MAX, fold_operation
 from sase.binding.values.functions import (
     AGGREGATES,
     FUNCTIONS,
-    INSTEAD,
     Function,
     is_of_time,
     signed,
 )
 from sase.binding.values.literals import alike, beside, bind_literal, is_written
+from sase.binding.values.other_languages import INSTEAD
 from sase.binding.values.time_zones import warn_of_zones
 from sase.lang import ast
 from sase.lang.printer import to_text
@@ -96,13 +100,18 @@ def bind_operand(node: ast.Expression, scope: Scope) -> Expression:
             return _chain(node, scope)
         case ast.Call():
             return _call(node, scope)
+        case ast.Case():
+            return _case(node, scope)
     return scope.refuse(
         "condition-as-value",
-        "this is a condition, and a value is needed here",
+        _IS_CONDITION,
         node.span,
         "conditions are joined with AND, OR and NOT; they are not compared or computed with",
         *joined_texts(node, scope),
     )
+
+
+_IS_CONDITION = "this is a condition, and a value is needed here"
 
 
 def joined_texts(node: ast.Expression, scope: Scope) -> Iterator[str]:
@@ -278,19 +287,54 @@ def _call(node: ast.Call, scope: Scope) -> Expression:
     if function is None:
         _unknown_function(node, scope)
         return unknown(node)
+    if (counts := _counts(function, len(node.arguments))) is not None:
+        return scope.refuse(
+            "wrong-arguments",
+            f"{name} takes {counts}, and {_here(len(node.arguments))}",
+            node.span,
+            f"it is called as  {function.form}",
+        )
+    if function.as_case is not None:
+        return _case(replace(function.as_case(*node.arguments), span=node.span), scope)
     bind = bind_operand if function.is_choice else bind_value
     operands = tuple(bind(argument, scope) for argument in node.arguments)
     if function.is_choice:
         operands = alike(_on_one_clock(operands, scope))
         warn_of_zones(operands, scope)
-    if (counts := _counts(function, len(operands))) is not None:
-        return scope.refuse(
-            "wrong-arguments",
-            f"{name} takes {counts}, and {_here(len(operands))}",
-            node.span,
-            f"it is called as  {function.form}",
-        )
-    return _function(function, operands, node, scope)
+    return _function(name, operands, node, scope)
+
+
+def bind_item(node: ast.Expression, scope: Scope) -> Expression:
+    """The expression of a value, or of a condition as a value."""
+    return beside(_item(node, scope), FLOAT)
+
+
+def _item(node: ast.Expression, scope: Scope) -> Expression:
+    return _truth(node, scope) if isinstance(node, ast.CONDITIONS) else bind_operand(node, scope)
+
+
+def _truth(node: ast.Expression, scope: Scope) -> Expression:
+    """A condition as a value."""
+    texts = tuple(joined_texts(node, scope))
+    is_joined = isinstance(node, ast.Or) and not any(
+        isinstance(o, ast.CONDITIONS) for o in node.operands
+    )
+    if texts and is_joined:
+        return scope.refuse("condition-as-value", _IS_CONDITION, node.span, *texts)
+    condition = scope.bind_condition(node, scope)
+    if isinstance(condition, Truth):
+        return Constant(BOOLEAN, condition.value, span=node.span)
+    return ConditionValue(BOOLEAN, condition, span=node.span)
+
+
+def _case(node: ast.Case, scope: Scope) -> Expression:
+    conditions = [_truth(each, scope) for each in node.conditions]
+    otherwise = node.otherwise or ast.Null(span=node.span)
+    values = tuple(_item(each, scope) for each in (*node.values, otherwise))
+    values = alike(_on_one_clock(values, scope))
+    warn_of_zones(values, scope)
+    pairs = chain.from_iterable(zip(conditions, values, strict=False))
+    return _function("case", (*pairs, values[-1]), node, scope)
 
 
 _NUMBERS = ("no", "one", "two", "three", "four")
@@ -327,34 +371,38 @@ def _on_one_clock(operands: tuple[Expression, ...], scope: Scope) -> tuple[Expre
 
 
 def _function(
-    function: Function, operands: tuple[Expression, ...], node: ast.Call, scope: Scope
+    name: str, operands: tuple[Expression, ...], node: ast.Call | ast.Case, scope: Scope
 ) -> Expression:
+    function = FUNCTIONS[name]
     types = [operand.type for operand in operands]
     place = function.wrong(types)
     wrong = None if place is None else operands[place]
     if wrong is None and function.is_choice:
-        pairs = ((o, merged(types[:place])) for place, o in enumerate(operands))
+        values = function.values_of(operands)
+        pairs = ((v, merged(o.type for o in values[:place])) for place, v in enumerate(values))
         wrong = next((o for o, before in pairs if not o.type.compares_with(before)), None)
     if wrong is not None:
         return scope.refuse(
             "incompatible-types",
-            f"{node.function.text} does not take {wrong.type.described()} here",
+            f"{name if name != 'case' else 'CASE'} does not take {wrong.type.described()} here",
             wrong.span,
             f"it is called as  {function.form}",
         )
     zoned = next((each for each in operands if each.type.zoned), None)
-    if zoned is not None and is_of_time(node.function.text):
+    if zoned is not None and is_of_time(name):
         return scope.refuse(
             "time-zone",
-            f"{node.function.text} is of times without a time zone, and this has one",
+            f"{name} is of times without a time zone, and this has one",
             zoned.span,
             "AT TIME ZONE is not there yet: compute it before, as a column",
         )
+    if isinstance(node, ast.Case):
+        return _operation(name, function.result(types), operands, node, scope)
     if function.operation is None and not _is_of_one_text(function, operands, node, scope):
         return unknown(node)
     if not _options_fit(function, operands, node, scope):
         return unknown(node)
-    return _operation(node.function.text, function.result(types), operands, node, scope)
+    return _operation(name, function.result(types), operands, node, scope)
 
 
 def _options_fit(

@@ -203,6 +203,8 @@ class Interpreter:
                 return column[selected[0]] if selected else None
             case bound.Aggregate():
                 return self._aggregate(expression, binding)
+            case bound.ConditionValue(condition=condition):
+                return self.truth(condition, binding)
             case bound.Operation(name=name, operands=operands, type=kind):
                 values = [self.value(each, binding) for each in operands]
                 if not is_exact(name):  # arithmetic on decimals is in float64

@@ -17,6 +17,7 @@ from sase.binding.bound import (
     Between,
     Comparison,
     Condition,
+    ConditionValue,
     Constant,
     Expression,
     Like,
@@ -30,6 +31,7 @@ from sase.binding.bound import (
     Truth,
 )
 from sase.binding.conditions.parts import references
+from sase.binding.types import BOOLEAN as BOOLEAN_TYPE
 from sase.binding.types import INTEGER as INTEGER_TYPE
 from sase.binding.values.functions import FUNCTIONS, part_number
 from sase.cached_property import cached_property
@@ -306,6 +308,8 @@ class _Assembler:
                 self.reference(value)
             case Operation():
                 self.operation(value)
+            case ConditionValue():
+                self.decided(value)
             case Placeholder():
                 literal(value)
             case MatchConfidence():
@@ -346,6 +350,8 @@ class _Assembler:
         function, operands = FUNCTIONS[call.name], call.operands
         if function.operation is None:
             self.function_of_text(call)
+        elif function.is_conditional:
+            self.case(operands)
         elif function.is_choice:
             self.choice(Op[function.operation], operands)
         elif call.name == "abs":
@@ -410,6 +416,30 @@ class _Assembler:
             self.write(operator, taken=2, put=1, mixes=self.layout.may_mix(*operands))
         if ranked:
             self.look_up(BY_RANK)
+
+    def decided(self, value: ConditionValue) -> None:
+        """Compile the truth of a condition as a value."""
+        truths = (Constant(BOOLEAN_TYPE, each) for each in (True, False))
+        self.case((value, *truths))
+
+    def case(self, operands: Sequence[Expression]) -> None:
+        """Compile the choice by conditions: only the chosen value is computed."""
+        *pairs, otherwise = operands
+        ends = []
+        for condition, value in zip(pairs[::2], pairs[1::2], strict=True):
+            if isinstance(condition, ConditionValue):
+                self.condition(condition.condition)
+            else:
+                assert isinstance(condition, Constant)
+                self.write(Op.TRUTH, condition.value is True)
+            skip = self.write(Op.JUMP_IF_FALSE)
+            self.value(value)
+            self.write(Op.TRUTH, True)
+            ends.append(self.write(Op.JUMP_IF_TRUE))
+            self.height -= 1  # of these values one is on the stack in the end
+            self.jumps_here([skip])
+        self.value(otherwise)
+        self.jumps_here(ends)
 
     def look_up(self, table: Table) -> None:
         """Replace a code by its entry in a table."""

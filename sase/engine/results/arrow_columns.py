@@ -164,7 +164,7 @@ def arrow_column(
 def _scale(value: Expression) -> int | None:
     """The scale of a decimal or integer, or of a choice among such, if known."""
     if isinstance(value, Operation) and chooses(value.name):
-        scales = [_scale(each) for each in value.operands if each.type.kind is not Kind.NULL]
+        scales = [_scale(each) for each in _values(value) if each.type.kind is not Kind.NULL]
         known = [each for each in scales if each is not None]
         return max(known, default=0) if len(known) == len(scales) else None
     if value.type.kind is Kind.INTEGER:

@@ -61,6 +61,8 @@ def effort(condition: bound.Condition | bound.Expression) -> int:
             return 5 + effort(operand)
         case bound.NullTest(operand=operand):
             return 1 + effort(operand)
+        case bound.ConditionValue(condition=inner):
+            return effort(inner)
         case bound.Operation(operands=operands):
             return 2 + sum(map(effort, operands))
     return 1

@@ -178,6 +178,9 @@ class _Growing:
                 return self.reference(expression)
             case bound.MatchConfidence():
                 return Trend.OPEN
+            case bound.ConditionValue(condition=condition):
+                known = (self.value(each) for each in references(condition))
+                return Trend.STEADY if {*known} <= {Trend.STEADY} else Trend.OPEN
             case bound.Operation(operands=operands):
                 if all(self.value(each) is Trend.STEADY for each in operands):
                     return Trend.STEADY

@@ -166,7 +166,7 @@ class _Values:
             operands = tuple(map(self.typed, value.operands))
             if not any(map(is_written, operands)):
                 return replace(value, type=self._type(value), operands=operands)
-            operands = alike(operands)
+            operands = alike(operands, FUNCTIONS[value.name].values_of(operands))
             data_type = FUNCTIONS[value.name].result([each.type for each in operands])
             return replace(value, type=data_type, operands=operands)
         return replace(value, type=self._type(value))
@@ -194,7 +194,8 @@ class _Values:
         if function is not None:
             is_possible = function.wrong(types) is None
             if function.is_choice:
-                is_possible &= all(a.compares_with(b) for a, b in combinations(types, 2))
+                chosen = function.values_of(types)
+                is_possible &= all(a.compares_with(b) for a, b in combinations(chosen, 2))
         elif len(types) == 1:
             is_possible = types[0].is_number or types[0].compares_with(INTERVAL)
         else:
@@ -234,8 +235,8 @@ class _Values:
                 values = (operand, *listed)
             case bound.Between(operand=operand, low=low, high=high):
                 values = (operand, low, high)
-            case bound.Operation(name=name, operands=values) if chooses(name):
-                pass
+            case bound.Operation(name=name, operands=operands) if chooses(name):
+                values = tuple(FUNCTIONS[name].values_of(operands))
             case _:
                 return
         for value in values:
@@ -269,7 +270,8 @@ class _Values:
         if isinstance(value, bound.Operation):
             return self._result(value, self._type)
         if value.type != UNKNOWN or isinstance(
-            value, bound.Constant | bound.Placeholder | bound.MatchConfidence
+            value,
+            bound.Constant | bound.Placeholder | bound.ConditionValue | bound.MatchConfidence,
         ):
             return value.type
         if isinstance(value, bound.Reference):
