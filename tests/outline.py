@@ -128,7 +128,7 @@ def _literal(node: Any) -> _Item | None:
             return str(value).upper()
         case ast.Null():
             return "NULL"
-        case ast.Timestamp(text) | ast.Date(text):
+        case ast.Timestamp(text) | ast.Date(text) | ast.ClockTime(text):
             return _form(type(node).__name__.lower(), json.dumps(text, ensure_ascii=False))
         case ast.Interval(amount, unit):
             return _form("interval", _item(amount), _item(unit))
@@ -157,6 +157,8 @@ def _value(node: Any) -> _Item | None:
         case ast.Case(conditions, values, otherwise):
             rest = () if otherwise is None else ("else", _item(otherwise))
             return _form("case", *_items(conditions), "then", *_items(values), *rest)
+        case ast.AtZone(operand, zone):
+            return _form("at-zone", _item(operand), _item(zone))
         case ast.Negative(operand):
             return _form("neg", _item(operand))
         case ast.Sum(operands, operators) | ast.Product(operands, operators):

@@ -82,6 +82,13 @@ class Date(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class ClockTime(Node):
+    """`TIME '08:30'`, the time since midnight; binding reads the text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Interval(Node):
     """`5 minutes` or `INTERVAL '5' MINUTE`; the unit in lower case."""
 
@@ -171,6 +178,14 @@ class Case(Node):
     conditions: tuple[Expression, ...]
     values: tuple[Expression, ...]
     otherwise: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AtZone(Node):
+    """`a AT TIME ZONE 'Europe/Berlin'`: the time that clocks of the zone show."""
+
+    operand: Expression
+    zone: String | Parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,14 +302,18 @@ class Or(Node):
     operands: tuple[Expression, ...]
 
 
-LITERALS = (Integer, Float, String, Boolean, Null, Timestamp, Date, Interval, Percentage, Parameter)
-VALUES = (Attribute, Index, Indexed, InGroup, Call, Case, Negative, Sum, Product)
+LITERALS = (
+    Integer, Float, String, Boolean, Null, Timestamp, Date, ClockTime, Interval, Percentage,
+    Parameter,
+)  # fmt: skip
+VALUES = (Attribute, Index, Indexed, InGroup, Call, Case, AtZone, Negative, Sum, Product)
 CONDITIONS = (Or, And, Not, Comparison, Membership, Between, Like, NullTest, Equivalence)
 # The grammar does not distinguish values and conditions, since brackets may contain either; binding
 # does.
 Expression: TypeAlias = (
-    Integer | Float | String | Boolean | Null | Timestamp | Date | Interval | Percentage
-    | Parameter | Attribute | Indexed | InGroup | Call | Case | Negative | Sum | Product
+    Integer | Float | String | Boolean | Null | Timestamp | Date | ClockTime | Interval
+    | Percentage | Parameter | Attribute | Indexed | InGroup | Call | Case | AtZone | Negative
+    | Sum | Product
     | Comparison | Membership | Between | Like | NullTest | Equivalence | Not | And | Or
 )  # fmt: skip
 

@@ -32,8 +32,8 @@ MOST_DIGITS = 100
 BRACKETS = frozenset(("parentheses", "call", "case", "group"))
 OPERATORS = frozenset((
     "any_of", "all_of", "negated", "comparison", "membership", "between", "like", "ilike",
-    "null_test", "sum_of", "product_of", "minus", "call", "case", "group", "set_of", "alternatives",
-    "sequence",
+    "null_test", "sum_of", "product_of", "minus", "call", "case", "at_zone", "group", "set_of",
+    "alternatives", "sequence",
 ))  # fmt: skip
 
 OPERATOR_SPELLINGS = {
@@ -67,6 +67,7 @@ _NODES: dict[str, tuple[type[ast.Node], str]] = {
     "negative_number": (ast.Negative, "_ operand"),
     "bare_attribute": (ast.Attribute, "name"),
     "attribute": (ast.Attribute, "variable name"),
+    "at_zone": (ast.AtZone, "operand _ zone"),
     "null": (ast.Null, ""),
     "interval": (ast.Interval, "amount unit"),
 }
@@ -354,6 +355,9 @@ class _Builder:
 
     def date(self, span: Span, _: Token, text: ast.String) -> ast.Date:
         return ast.Date(text.value, span=span)
+
+    def clock_time(self, span: Span, _: Token, text: ast.String) -> ast.ClockTime:
+        return ast.ClockTime(text.value, span=span)
 
     def interval_string(
         self, span: Span, _: Token, text: ast.String, unit: ast.Name

@@ -59,8 +59,9 @@ LEVELS: dict[type[ast.Node], int] = {
     ast.Sum: 5,
     ast.Product: 6,
     ast.Negative: 7,
+    ast.AtZone: 8,
 }
-ATOM = 8
+ATOM = 9
 
 
 def to_text(node: ast.Node) -> str:
@@ -96,6 +97,8 @@ def _literal(node: Any) -> str:
             return f"TIMESTAMP {to_text(ast.String(text))}"
         case ast.Date(text=text):
             return f"DATE {to_text(ast.String(text))}"
+        case ast.ClockTime(text=text):
+            return f"TIME {to_text(ast.String(text))}"
         case ast.Interval(amount=amount, unit=unit):
             return f"{to_text(amount)} {unit.text}"
         case ast.Percentage(amount=ast.Integer(value=value)):
@@ -129,6 +132,8 @@ def _value(node: Any) -> str:
             whens = [f"WHEN {condition_text(c)} THEN {_before_when(v)}" for c, v in pairs]
             whens += [] if otherwise is None else [f"ELSE {condition_text(otherwise)}"]
             return " ".join(["CASE", *whens, "END"])
+        case ast.AtZone(operand=operand, zone=zone):
+            return f"{bracketed(operand, LEVELS[ast.AtZone])} AT TIME ZONE {to_text(zone)}"
         case ast.Negative(operand=operand):
             text = bracketed(operand, LEVELS[ast.Negative])
             return f"-({text})" if text.startswith("-") else f"-{text}"

@@ -34,7 +34,8 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "NOT": ("NOT",), "_IN": ("IN",), "_BETWEEN": ("BETWEEN",), "_LIKE": ("LIKE",),
     "_ILIKE": ("ILIKE",), "_IS": ("IS",),
     "_NULL": ("NULL",), "_TRUE": ("TRUE",), "_FALSE": ("FALSE",), "TIMESTAMP": ("TIMESTAMP",),
-    "DATE": ("DATE",), "INTERVAL": ("INTERVAL",),
+    "_WHEN": ("WHEN",), "_THEN": ("THEN",), "_ELSE": ("ELSE",), "_END": ("END",),
+    "_ZONE": ("ZONE",), "DATE": ("DATE",), "TIME": ("TIME",), "INTERVAL": ("INTERVAL",),
 }  # fmt: skip
 SIGNS = {
     "LPAR": "`(`", "RPAR": "`)`", "LSQB": "`[`", "RSQB": "`]`", "LBRACE": "`{`", "RBRACE": "`}`",
@@ -44,7 +45,7 @@ SIGNS = {
     "$END": "the end of the query",
 }  # fmt: skip
 
-_NAMES = {"NAME", "QUOTED_NAME", "TIMESTAMP", "DATE", "INTERVAL"}
+_NAMES = {"NAME", "QUOTED_NAME", "TIMESTAMP", "DATE", "TIME", "INTERVAL"}
 _TYPE_NAMES = {"NAME", "HYPHENATED_NAME", "QUOTED_NAME", "SEQ", "SET"}
 _CONSTANTS = {
     "INTEGER", "FLOAT", "STRING", "PERCENTAGE", "COLON", "MINUS", "_TRUE", "_FALSE", "_NULL",

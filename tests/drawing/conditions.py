@@ -281,6 +281,14 @@ class Writer:
         moment = clock.at(self.draw.randint(0, 12))
         if isinstance(moment, float):
             moment = clock.shown(moment)
+        if clock.name == "zoned" and self.chance(60):
+            moment, sign = f"{lead}{self.setting.time}", self.one_of(*SIGNS)
+            return self.one_of(
+                f"{self.one_of('minute', 'hour', 'day')}({moment}) {sign} {self.one_of('45', '5')}",
+                f"minute({moment} AT TIME ZONE 'America/St_Johns') {sign} 30",
+                f"time_of_day({moment}) {sign} TIME '05:4{self.one_of('5', '6', '7')}'",
+                f"date_trunc('{self.one_of(*UNITS)}', {moment}) {sign} {moment}",
+            )
         if clock.name == "zoned":
             return f"{lead}{self.setting.time} IS NOT NULL"
         written = {

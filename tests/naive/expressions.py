@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from sase.lang import ast
 from sase.lang.ast import IndexKind
 from tests.naive.aggregates import DEFINED, of_events
+from tests.naive.functions import at_zone
 from tests.naive.pattern import OF_ITERATION, iterations_of
 from tests.naive.values import (
     Value,
@@ -226,6 +227,8 @@ def value(node: ast.Expression, scope: Scope) -> Value:
             return _value_of_reference(node, scope)
         case ast.Call(ast.Name(name), arguments) if name in AGGREGATES or name in DEFINED:
             return _aggregate(name, arguments, scope)
+        case ast.AtZone(operand, zone):
+            return at_zone(value(operand, scope), value(zone, scope))  # type: ignore[no-any-return]
         case ast.Call(ast.Name("if"), (condition, one, other)):
             return value(one if _holds(condition, scope) else other, scope)
         case ast.Call(ast.Name("nullif"), (one, other)):

@@ -6,8 +6,10 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -97,9 +99,51 @@ class Time:
 
     @staticmethod
     def fits(value: Any) -> bool:
-        if getattr(value, "kind", None) == "aware":
-            raise NotImplementedError("parts of a time with a time zone")
         return hasattr(value, "kind")
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def at_zone(time: Any, zone: Any) -> Any:
+    """The time that clocks of a zone show, of a name or of a `tzinfo`."""
+    if time is None or zone is None:
+        return None
+    if isinstance(zone, str):
+        zone = (
+            datetime.fromisoformat(f"2000-01-01T00:00{zone}").tzinfo
+            if zone[0] in "+-"
+            else ZoneInfo(zone)
+        )
+    whole, rest = divmod(time.nanoseconds, 1000)
+    local = (EPOCH + timedelta(microseconds=whole)).astimezone(zone).replace(tzinfo=UTC)
+    shown = (local - EPOCH) // timedelta(microseconds=1) * 1000 + rest
+    return replace(time, nanoseconds=shown, kind="naive", zone=UTC)
+
+
+def _of_local(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function of the time that clocks of its zone show."""
+    return lambda time: function(time if time.zone is UTC else at_zone(time, time.zone))
+
+
+def _time_of_day(time: Any) -> Any:
+    from tests.naive.values import Interval
+
+    return Interval(time.nanoseconds % DAY)
+
+
+def _date_trunc_in_zone(part: str, time: Any) -> Any:
+    """Of parts of a fixed length by the offset of the time, of others by that of the begin."""
+    if time.zone is UTC:
+        return _date_trunc(part, time)
+    local = at_zone(time, time.zone)
+    begin = _date_trunc(part, local)
+    if part.lower() in ("hour", "minute", "second"):
+        return replace(time, nanoseconds=time.nanoseconds - (local.nanoseconds - begin.nanoseconds))
+    naive = (EPOCH + timedelta(microseconds=begin.nanoseconds // 1000)).replace(tzinfo=time.zone)
+    return replace(
+        time, nanoseconds=(naive.astimezone(UTC) - EPOCH) // timedelta(microseconds=1) * 1000
+    )
 
 
 def _in_unit(time: Any, unit: str) -> np.datetime64:
@@ -158,16 +202,17 @@ FUNCTIONS: Mapping[str, tuple[tuple[Any, ...], Callable[..., Any]]] = {
     "contains": ((str, str), lambda text, part: text.find(part) >= 0),
     "regexp_matches": ((str, str), lambda text, pattern: _search(text, pattern) is not None),
     "regexp_extract": ((str, str, int), _extract),
-    "year": ((Time,), lambda time: _number(_in_unit(time, "Y")) + 1970),
-    "quarter": ((Time,), lambda time: _number(_in_unit(time, "M")) % 12 // 3 + 1),
-    "month": ((Time,), lambda time: _number(_in_unit(time, "M")) % 12 + 1),
-    "week": ((Time,), _week),
-    "day": ((Time,), lambda time: _days_from(time, "M") + 1),
-    "weekday": ((Time,), _weekday),
-    "hour": ((Time,), _of_day("h", 24)),
-    "minute": ((Time,), _of_day("m", 60)),
-    "second": ((Time,), _of_day("s", 60)),
-    "date_trunc": ((str, Time), _date_trunc),
+    "year": ((Time,), _of_local(lambda time: _number(_in_unit(time, "Y")) + 1970)),
+    "quarter": ((Time,), _of_local(lambda time: _number(_in_unit(time, "M")) % 12 // 3 + 1)),
+    "month": ((Time,), _of_local(lambda time: _number(_in_unit(time, "M")) % 12 + 1)),
+    "week": ((Time,), _of_local(_week)),
+    "day": ((Time,), _of_local(lambda time: _days_from(time, "M") + 1)),
+    "weekday": ((Time,), _of_local(_weekday)),
+    "hour": ((Time,), _of_local(_of_day("h", 24))),
+    "minute": ((Time,), _of_local(_of_day("m", 60))),
+    "second": ((Time,), _of_local(_of_day("s", 60))),
+    "date_trunc": ((str, Time), _date_trunc_in_zone),
+    "time_of_day": ((Time,), _of_local(_time_of_day)),
     "sign": ((Number,), lambda number: (number > 0) - (number < 0)),
 }
 

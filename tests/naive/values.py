@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -37,10 +37,11 @@ NANOSECONDS = {name: count for names, count in _UNITS.items() for name in names.
 
 @dataclass(frozen=True, order=True)
 class Moment:
-    """A timestamp: nanoseconds since 1970; `kind` is how Python shall see it."""
+    """A timestamp: nanoseconds since 1970; `kind` is how Python shall see it, and its zone."""
 
     nanoseconds: int
     kind: Literal["date", "naive", "aware"] = field(default="naive", compare=False)
+    zone: tzinfo = field(default=UTC, compare=False)
 
 
 @dataclass(frozen=True, order=True)
@@ -100,7 +101,8 @@ def _moment(value: date) -> Moment:
         return Moment((value - EPOCH.date()).days * NANOSECONDS["day"], "date")
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
     microseconds = (aware - EPOCH) // timedelta(microseconds=1)
-    return Moment(microseconds * MICROSECOND, "aware" if value.tzinfo else "naive")
+    kind: Literal["aware", "naive"] = "aware" if value.tzinfo else "naive"
+    return Moment(microseconds * MICROSECOND, kind, value.tzinfo or UTC)
 
 
 def python(value: Value) -> object:
@@ -142,6 +144,9 @@ def literal(node: ast.Expression, parameters: Mapping[str, object]) -> Value:
             return None
         case ast.Timestamp(text) | ast.Date(text):
             return _parse_moment(text, isinstance(node, ast.Date))
+        case ast.ClockTime(text):
+            moment = datetime.fromisoformat(f"1970-01-01T{text}+00:00")
+            return Interval((moment - EPOCH) // timedelta(microseconds=1) * MICROSECOND)
         case ast.Interval(amount, unit):
             nanoseconds = exact(amount.value) * unit_in_nanoseconds(unit.text)
             return Interval(_whole(nanoseconds.numerator, nanoseconds.denominator))

@@ -114,7 +114,7 @@ _STRINGS = [ast.String(text) for text in TEXTS]
 _INTERVALS = [
     ast.Interval(number, ast.Name(unit)) for number in NUMBERS[::3] for unit in UNITS[::2]
 ] + [ast.Interval(ast.Float(Decimal("0.5")), ast.Name(unit)) for unit in UNITS]
-_TIMES = [kind(text) for kind in (ast.Timestamp, ast.Date) for text in TEXTS[:6]]
+_TIMES = [kind(text) for kind in (ast.Timestamp, ast.Date, ast.ClockTime) for text in TEXTS[:6]]
 _SHORT = [
     ast.Float(Decimal(text))
     for text in ("0.0", "0.1", "2.50", "99.99", f"{10**16}.0", f"{10**22}.0", "1.5e-7", "1e-90")
@@ -220,6 +220,7 @@ def expressions(depth: int = 3) -> Trees:
         _leaves(),
         st.builds(ast.Call, _functions(), _several(inner, 1, 2)),
         _cases(inner),
+        st.builds(ast.AtZone, inner, patterns),
         st.builds(ast.Negative, inner | st.builds(ast.Negative, inner)),
         _chains(ast.Sum, "+-", inner),
         _chains(ast.Product, "*/%", inner),

@@ -8,6 +8,8 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
 
+from sase.base.time_zones import instant_of, offset_at
+
 # ---------------------------------------------------------------- numbers
 
 MOST_DIGITS = 15
@@ -126,6 +128,24 @@ def part_of_time(name: str) -> Callable[[int], int]:
         return PARTS[name][1](day, rest // _SECOND) + 400 * shift * (name == "year")
 
     return part
+
+
+def time_of_day(nanoseconds: int) -> int:
+    """The time since midnight."""
+    return nanoseconds % _DAY
+
+
+def local_time(zone: str, nanoseconds: int) -> int:
+    """The time that clocks of a zone show."""
+    return nanoseconds + offset_at(zone, nanoseconds // _SECOND) * _SECOND
+
+
+def truncated_in_zone(part: str, zone: str, nanoseconds: int) -> int:
+    """The begin of a part of a time in a zone."""
+    begin = truncated_time(part, local_time(zone, nanoseconds))
+    if part.lower() in ("hour", "minute", "second"):
+        return begin - offset_at(zone, nanoseconds // _SECOND) * _SECOND
+    return instant_of(zone, begin // _SECOND) * _SECOND
 
 
 def truncated_time(part: str, nanoseconds: int) -> int:

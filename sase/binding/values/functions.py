@@ -1,5 +1,7 @@
 """The table of functions and aggregates, used by binding, folding, the engine and the docs."""
 
+# long because: it is the one list of functions, with the words that the docs have of each.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -7,11 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from sase.base import regular_expressions
+from sase.base.time_zones import is_known
 from sase.binding.types import BOOLEAN, FLOAT, INTEGER, STRING, WILD, DataType, Kind, merged
 from sase.binding.values.function_values import (
     MOST_DIGITS,
     PARTS,
     exponential,
+    local_time,
     logarithm,
     part_of_time,
     power,
@@ -20,6 +24,8 @@ from sase.binding.values.function_values import (
     rounded,
     split_part,
     substring,
+    time_of_day,
+    truncated_in_zone,
     truncated_time,
     whole_number,
 )
@@ -70,6 +76,8 @@ class Function:
     is_conditional: bool = False
     # The CASE that a call means.
     as_case: Callable[..., ast.Case] | None = None
+    # The last option is a time zone; the engine has an operation of its own for it.
+    is_of_zone: bool = False
     # Computes it for many texts at once.
     vector: Callable[..., list[Any]] | None = None
     # The reason why a combination of options is invalid.
@@ -219,6 +227,11 @@ _UNIT = LiteralArgument(
     f"one of {', '.join(TRUNCATED)}",
     lambda each: isinstance(each, str) and each.lower() in TRUNCATED,
 )
+_ZONE = LiteralArgument(
+    "a time zone, such as Europe/Berlin", lambda each: isinstance(each, str) and is_known(each)
+)
+# Names of functions that are not called by a name.
+IN_ZONE, TRUNCATED_IN_ZONE = "AT TIME ZONE", "date_trunc AT TIME ZONE"
 _GROUP = LiteralArgument(
     f"a whole number from 0 to {regular_expressions.MOST_GROUP}",
     lambda each: type(each) is int and 0 <= each <= regular_expressions.MOST_GROUP,
@@ -338,7 +351,7 @@ FUNCTIONS = {
     ),
     **{
         name: Function(
-            f"{name}(x.ts), of a time without a zone",
+            f"{name}(x.ts), of a time",
             says,
             _is_time,
             lambda _: INTEGER,
@@ -348,9 +361,42 @@ FUNCTIONS = {
         )
         for number, (name, (says, _)) in enumerate(PARTS.items())
     },
+    "time_of_day": Function(
+        "time_of_day(x.ts), of a time",
+        "the time since midnight, an interval; `TIME '08:00'` is one",
+        _is_time,
+        lambda types: replace(types[0], kind=Kind.INTERVAL, zoned=None, zone=None),
+        time_of_day,
+        "TIME_PART",
+        constant=len(PARTS),
+    ),
+    # As `x.ts AT TIME ZONE 'Europe/Berlin'`.
+    IN_ZONE: Function(
+        "x.ts AT TIME ZONE 'Europe/Berlin', of a time with a zone",
+        "the time that clocks of this zone show, without a zone",
+        _is_time,
+        lambda types: replace(types[-1], zoned=False, zone=None),
+        local_time,
+        "IN_ZONE",
+        options=(_ZONE,),
+        options_first=True,
+        is_of_zone=True,
+    ),
+    TRUNCATED_IN_ZONE: Function(
+        "date_trunc('hour', x.ts), of a time with a zone",
+        "the begin of the hour in this zone",
+        _is_time,
+        lambda types: types[-1],
+        truncated_in_zone,
+        "IN_ZONE",
+        options=(_UNIT, _ZONE),
+        options_first=True,
+        is_of_zone=True,
+    ),
     "date_trunc": Function(
-        "date_trunc('hour', x.ts), of a time without a zone",
-        f"the begin of the hour; also of {', '.join(each for each in TRUNCATED if each != 'hour')}",
+        "date_trunc('hour', x.ts), of a time",
+        "the begin of the hour, in the zone of the time; also of"
+        f" {', '.join(each for each in TRUNCATED if each != 'hour')}",
         _is_time,
         lambda types: types[-1],
         truncated_time,
@@ -409,8 +455,14 @@ def chooses(name: str) -> bool:
 
 
 def is_of_time(name: str) -> bool:
-    """Whether an operation is a function of a time."""
-    return name in FUNCTIONS and FUNCTIONS[name].accepts is _is_time
+    """Whether an operation is a function of the time that a clock shows."""
+    found = FUNCTIONS.get(name)
+    return found is not None and found.accepts is _is_time and not found.is_of_zone
+
+
+def shown(name: str) -> str:
+    """The name of a function as it is written."""
+    return "CASE" if name == "case" else name.removesuffix(f" {IN_ZONE}")
 
 
 def part_number(name: str) -> int:

@@ -49,6 +49,9 @@ _TIMESTAMP = re.compile(
 )
 
 
+_CLOCK = re.compile(r"(\d\d?):(\d\d)(?::(\d\d)(\.\d{1,9})?)?")
+
+
 def bind_literal(node: ast.Expression, scope: Scope) -> Constant | Placeholder | None:
     """The constant of a literal, or None for other nodes."""
     span = node.span
@@ -68,6 +71,8 @@ def bind_literal(node: ast.Expression, scope: Scope) -> Constant | Placeholder |
             return Constant(NULL, None, span=span)
         case ast.Timestamp(text=text) | ast.Date(text=text):
             return _timestamp(node, text, scope)
+        case ast.ClockTime():
+            return _clock_time(node, scope)
         case ast.Interval():
             return _interval(node, scope)
         case ast.Parameter():
@@ -147,6 +152,23 @@ def _interval(node: ast.Interval, scope: Scope) -> Constant | Placeholder:
             f"times go up to {INT64_MAX} seconds",
         )
     return Constant(INTERVAL, round(nanoseconds), span=node.span)
+
+
+def _clock_time(node: ast.ClockTime, scope: Scope) -> Constant | Placeholder:
+    """The time since midnight."""
+    found = _CLOCK.fullmatch(node.text.strip())
+    parts = ("24", "0", None) if found is None else found.group(1, 2, 3)
+    hours, minutes, seconds = (int(each or 0) for each in parts)
+    if found is None or hours > 23 or max(minutes, seconds) > 59:
+        return scope.refuse(
+            "bad-timestamp",
+            f"{node.text!r} is not a time of the day",
+            node.span,
+            "write  TIME '08:30'  or  TIME '23:59:59.5'",
+        )
+    fraction = int((found[4] or ".0")[1:].ljust(9, "0"))
+    nanoseconds = (hours * 3600 + minutes * 60 + seconds) * 10**9 + fraction
+    return Constant(INTERVAL, nanoseconds, span=node.span)
 
 
 def exact(amount: ast.Integer | ast.Float) -> Fraction:

@@ -81,6 +81,11 @@ def value_text(value: bound.Expression, names: Names) -> str:
                 for word, each in zip(cycle(("WHEN", "THEN")), pairs, strict=False)
             )
             return " ".join(["CASE", *words, f"ELSE {value_text(otherwise, names)} END"])
+        case bound.Operation(name="AT TIME ZONE", operands=(zone, operand)):
+            return f"{_factor(operand, names)} AT TIME ZONE {value_text(zone, names)}"
+        case bound.Operation(name="date_trunc AT TIME ZONE", operands=(unit, zone, operand)):
+            listed = ", ".join(value_text(each, names) for each in (unit, operand, zone))
+            return f"date_trunc({listed})"
         case bound.Operation(name="neg", operands=(operand,)):
             return f"-{_factor(operand, names)}"
         case bound.Operation(name=name, operands=(left, right)) if not name.isidentifier():

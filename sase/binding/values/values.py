@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from sase.base.limits import heed
 from sase.base.texts import did_you_mean, nearest
+from sase.base.time_zones import is_known
+from sase.base.time_zones import names as time_zones
 from sase.binding.bound import (
     Aggregate,
     ConditionValue,
@@ -41,6 +43,7 @@ from sase.binding.types import (
     INTERVAL,
     NULL,
     NUMBERS,
+    STRING,
     TIMES,
     TIMESTAMP,
     UNKNOWN,
@@ -52,8 +55,11 @@ from sase.binding.values.folding import INT64_MAX, fold_operation
 from sase.binding.values.functions import (
     AGGREGATES,
     FUNCTIONS,
+    IN_ZONE,
+    TRUNCATED_IN_ZONE,
     Function,
     is_of_time,
+    shown,
     signed,
 )
 from sase.binding.values.literals import alike, beside, bind_literal, is_written
@@ -102,6 +108,8 @@ def bind_operand(node: ast.Expression, scope: Scope) -> Expression:
             return _call(node, scope)
         case ast.Case():
             return _case(node, scope)
+        case ast.AtZone():
+            return _at_zone(node, scope)
     return scope.refuse(
         "condition-as-value",
         _IS_CONDITION,
@@ -304,6 +312,46 @@ def _call(node: ast.Call, scope: Scope) -> Expression:
     return _function(name, operands, node, scope)
 
 
+def _at_zone(node: ast.AtZone, scope: Scope) -> Expression:
+    """A time as clocks of a zone show it."""
+    value, zone = bind_value(node.operand, scope), bind_value(node.zone, scope)
+    if value.type.zoned is False and not isinstance(value, Constant):
+        return scope.refuse(
+            "time-zone",
+            "AT TIME ZONE is of a time with a zone, and this has none",
+            node.operand.span,
+            "a time without a zone is as its clock showed it: its parts need no zone",
+        )
+    if isinstance(zone, Constant) and isinstance(zone.value, str) and not is_known(zone.value):
+        return scope.refuse(
+            "time-zone",
+            f"there is no time zone `{zone.value}`",
+            zone.span,
+            *did_you_mean(zone.value, time_zones()),
+            "a zone is a name such as 'Europe/Berlin', or an offset such as '+01:00'",
+        )
+    return _function(IN_ZONE, (zone, value), node, scope)
+
+
+def _of_zone(
+    name: str, operands: tuple[Expression, ...], zone: Constant, node: ast.Node, scope: Scope
+) -> Expression:
+    """A function of a time in the zone of its column."""
+    if not is_known(str(zone.value)):
+        return scope.refuse(
+            "time-zone",
+            f"the time has the zone `{zone.value}`, which is not known here",
+            node.span,
+            "name one with  AT TIME ZONE 'Europe/Berlin' ; `pip install tzdata` has all zones",
+        )
+    if name == "date_trunc":
+        unit, value = operands
+        return _function(TRUNCATED_IN_ZONE, (unit, zone, value), node, scope)
+    (value,) = operands
+    local = _function(IN_ZONE, (zone, value), node, scope)
+    return _function(name, (local,), node, scope)
+
+
 def bind_item(node: ast.Expression, scope: Scope) -> Expression:
     """The expression of a value, or of a condition as a value."""
     return beside(_item(node, scope), FLOAT)
@@ -371,7 +419,7 @@ def _on_one_clock(operands: tuple[Expression, ...], scope: Scope) -> tuple[Expre
 
 
 def _function(
-    name: str, operands: tuple[Expression, ...], node: ast.Call | ast.Case, scope: Scope
+    name: str, operands: tuple[Expression, ...], node: ast.Node, scope: Scope
 ) -> Expression:
     function = FUNCTIONS[name]
     types = [operand.type for operand in operands]
@@ -384,31 +432,23 @@ def _function(
     if wrong is not None:
         return scope.refuse(
             "incompatible-types",
-            f"{name if name != 'case' else 'CASE'} does not take {wrong.type.described()} here",
+            f"{shown(name)} does not take {wrong.type.described()} here",
             wrong.span,
             f"it is called as  {function.form}",
         )
-    zoned = next((each for each in operands if each.type.zoned), None)
-    if zoned is not None and is_of_time(name):
-        return scope.refuse(
-            "time-zone",
-            f"{name} is of times without a time zone, and this has one",
-            zoned.span,
-            "AT TIME ZONE is not there yet: compute it before, as a column",
-        )
-    if isinstance(node, ast.Case):
-        return _operation(name, function.result(types), operands, node, scope)
-    if function.operation is None and not _is_of_one_text(function, operands, node, scope):
+    zone = next((each.type.zone for each in operands if each.type.zone is not None), None)
+    if zone is not None and is_of_time(name):
+        return _of_zone(name, operands, Constant(STRING, zone, span=node.span), node, scope)
+    if function.operation is None and not _is_of_one_text(name, operands, scope):
         return unknown(node)
-    if not _options_fit(function, operands, node, scope):
+    if not _options_fit(name, operands, scope):
         return unknown(node)
     return _operation(name, function.result(types), operands, node, scope)
 
 
-def _options_fit(
-    function: Function, operands: tuple[Expression, ...], node: ast.Call, scope: Scope
-) -> bool:
+def _options_fit(name: str, operands: tuple[Expression, ...], scope: Scope) -> bool:
     """Whether the options are valid literals or parameters; others are reported."""
+    function = FUNCTIONS[name]
     options = function.options_of(operands)
     for option, given in zip(function.options, options, strict=False):
         if isinstance(given, Constant) and (given.value is None or option.accepts(given.value)):
@@ -416,7 +456,7 @@ def _options_fit(
         if not isinstance(given, Placeholder):
             scope.problems.error(
                 "wrong-arguments",
-                f"{node.function.text} takes {option.described} here, as a literal or a parameter",
+                f"{shown(name)} takes {option.described} here, as a literal or a parameter",
                 given.span,
                 f"it is called as  {function.form}",
             )
@@ -434,16 +474,15 @@ def _options_fit(
     return problem is None
 
 
-def _is_of_one_text(
-    function: Function, operands: tuple[Expression, ...], node: ast.Call, scope: Scope
-) -> bool:
+def _is_of_one_text(name: str, operands: tuple[Expression, ...], scope: Scope) -> bool:
     """Whether at most one value is not a literal; others are reported."""
+    function = FUNCTIONS[name]
     texts = [each for each in operands if not isinstance(each, Constant | Placeholder)]
     if function.values is not None or len(texts) < 2:
         return True
     scope.problems.error(
         "wrong-arguments",
-        f"{node.function.text} takes one text of an event, beside literals, and here is another",
+        f"{name} takes one text of an event, beside literals, and here is another",
         texts[1].span,
         "join texts of events before, as a column",
     )
@@ -454,7 +493,7 @@ def _unknown_function(node: ast.Call, scope: Scope) -> None:
     from sase.binding.values.aggregates import names
 
     name = node.function
-    every = [*FUNCTIONS, *AGGREGATES, *names()]
+    every = [*filter(str.isidentifier, FUNCTIONS), *AGGREGATES, *names()]
     instead = INSTEAD.get(name.text.lower())
     hints = did_you_mean(name.text, every) or (f"the functions are {', '.join(every)}",)
     hints = hints if instead is None else (instead,)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.base.limits import heed
+from sase.base.time_zones import changes
 from sase.binding.bound import (
     Aggregate,
     All,
@@ -46,6 +47,7 @@ from sase.engine.expressions.layout import (
     literal,
 )
 from sase.engine.expressions.strings import BY_RANK, RANK, Table
+from sase.engine.kernels.expressions.functions import LOCAL
 from sase.engine.kernels.expressions.operations import EXACT, INTEGER, Op
 from sase.engine.kernels.expressions.program import (
     ADDRESS,
@@ -350,6 +352,8 @@ class _Assembler:
         function, operands = FUNCTIONS[call.name], call.operands
         if function.operation is None:
             self.function_of_text(call)
+        elif function.is_of_zone:
+            self.in_zone(call)
         elif function.is_conditional:
             self.case(operands)
         elif function.is_choice:
@@ -416,6 +420,20 @@ class _Assembler:
             self.write(operator, taken=2, put=1, mixes=self.layout.may_mix(*operands))
         if ranked:
             self.look_up(BY_RANK)
+
+    def in_zone(self, call: Operation) -> None:
+        """Compile the time that clocks of a zone show, or the begin of a part of it."""
+        *unit, zone, value = call.operands
+        known = [
+            literal(each) for each in (*unit, zone) if isinstance(each, Constant | Placeholder)
+        ]
+        if None in known:
+            self.write(Op.CONSTANT, put=1)  # NULL
+            return
+        self.value(value)
+        part = part_number(str(known[0])) if unit else LOCAL
+        place = self.write(Op.IN_ZONE, part, taken=1, put=1)
+        self.lists.append((place, 2, [list(each) for each in changes(str(known[-1]))]))
 
     def decided(self, value: ConditionValue) -> None:
         """Compile the truth of a condition as a value."""

@@ -236,7 +236,9 @@ class MatchBatch:
         return found
 
     def _zone(self, value: Expression) -> str | None:
-        """The time zone of the first attribute that has one."""
+        """The time zone of the first attribute that has one; None for a value without one."""
+        if value.type.zoned is False:
+            return None
         kinds = (self.history.type_of(name, None) for _, name in columns_needed([value]))
         return next((kind.tz for kind in kinds if kind is not None and is_zoned(kind)), None)
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from itertools import combinations
 
 from sase.binding import bound
-from sase.binding.conditions.parts import references
 from sase.binding.types import (
     FLOAT,
     INTEGER,
@@ -25,7 +24,15 @@ from sase.binding.types import (
     merged,
 )
 from sase.binding.values.aggregates import UserAggregate
-from sase.binding.values.functions import AGGREGATES, FUNCTIONS, chooses, is_of_time, signed
+from sase.binding.values.functions import (
+    AGGREGATES,
+    FUNCTIONS,
+    IN_ZONE,
+    chooses,
+    is_of_time,
+    shown,
+    signed,
+)
 from sase.binding.values.literals import alike, is_of_width, is_written
 from sase.binding.values.text import value_text
 from sase.binding.values.values import arithmetic
@@ -50,6 +57,16 @@ TEXTS = frozenset((Kind.STRING,))
 
 # Aggregates that are floats for every attribute.
 OF_NUMBERS = {name for name, each in AGGREGATES.items() if each.result(INTEGER) == FLOAT}
+
+
+def _times_read(value: bound.Expression) -> Iterator[bound.Reference | bound.Aggregate]:
+    """The attributes that a time is made of, without those that the query gives a zone."""
+    match value:
+        case bound.Reference() | bound.Aggregate():
+            yield value
+        case bound.Operation(name=name, operands=operands) if name != IN_ZONE:
+            for each in operands:
+                yield from _times_read(each)
 
 
 class LateTypes:
@@ -80,7 +97,8 @@ class LateTypes:
                 if isinstance(each, values)
             )
             or any(
-                isinstance(each, bound.Operation) and is_of_time(each.name)
+                isinstance(each, bound.Operation)
+                and (is_of_time(each.name) or each.name == IN_ZONE)
                 for each in within(self._parts)
             )
         )
@@ -204,19 +222,23 @@ class _Values:
         if not is_possible:
             described = " and ".join(map(self._described, operation.operands))
             yield f"{described}: `{word}` does not take that"
-        if is_of_time(operation.name):
+        if is_of_time(operation.name) or operation.name == IN_ZONE:
             yield from self._zoned(operation)
         kinds = TEXTS if chooses(operation.name) else TIMES
         if function is None or function.operation in ("ABSOLUTE", "LEAST", "GREATEST"):
             yield from self._too_late(word, list(operation.operands), kinds)
 
     def _zoned(self, operation: bound.Operation) -> Iterator[str]:
-        """Report times with a time zone in functions of times without one."""
-        for each in references(operation):
+        """Report times of which a function must know the zone, or that have none."""
+        name = shown(operation.name)
+        for each in _times_read(operation.operands[-1]):
             found = self._candidates(self._component(each), each.attribute or "")
-            if any(candidate.zoned for candidate in found):
-                name = value_text(each, self._names)
-                yield f"`{name}` has a time zone: `{operation.name}` does not take that yet"
+            text = value_text(each, self._names)
+            if name == IN_ZONE and any(candidate.zoned is False for candidate in found):
+                yield f"`{text}` has no time zone: {name} does not take that"
+            zone = next((each.zone for each in found if each.zone is not None), None)
+            if name != IN_ZONE and zone is not None and each.type.zone is None:
+                yield f"`{text}` has the time zone {zone}, which `{name}` must know"
 
     def _too_late(
         self, word: str, values: list[bound.Expression], kinds: Set[Kind]

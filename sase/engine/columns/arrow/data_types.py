@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import pyarrow as pa
 
+from sase.base.time_zones import is_utc
 from sase.binding.types import DataType, Kind
 from sase.lang.units import NANOSECONDS, UNITS
 
@@ -19,7 +20,8 @@ def data_type(arrow: pa.DataType) -> DataType:
     if pa.types.is_dictionary(arrow) or pa.types.is_run_end_encoded(arrow):
         return data_type(arrow.value_type)
     if pa.types.is_timestamp(arrow):
-        return DataType(Kind.TIMESTAMP, arrow.unit, zoned=arrow.tz is not None)
+        zone = None if is_utc(arrow.tz) else arrow.tz
+        return DataType(Kind.TIMESTAMP, arrow.unit, zoned=arrow.tz is not None, zone=zone)
     if pa.types.is_duration(arrow):
         return DataType(Kind.INTERVAL, arrow.unit)
     if pa.types.is_decimal(arrow):

@@ -136,7 +136,7 @@ def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataTyp
     is_vague = expected.resolution is None and expected.scale is None
     if found.kind is expected.kind and (is_vague or merged([found, expected]) == expected):
         is_own = is_vague and found.kind is not Kind.FLOAT
-        return found if is_own else replace(expected, zoned=found.zoned)
+        return found if is_own else replace(expected, zoned=found.zoned, zone=found.zone)
     raise SchemaError(
         f"{table.where}`{name}` has the type {found} here, and the query was compiled for"
         f" {expected}: compile it for these events, or cast the column"

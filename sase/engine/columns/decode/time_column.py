@@ -63,7 +63,7 @@ def compiled_time(inputs: Inputs, schema: Schema) -> DataType:
         return found
     if merged([known, found]) != known:
         _refuse(schema, found)
-    return replace(known, zoned=found.zoned)
+    return replace(known, zoned=found.zoned, zone=found.zone)
 
 
 def _refuse(schema: Schema, found: DataType) -> NoReturn:

@@ -29,6 +29,7 @@ from sase.engine.kernels.expressions.operations import (
     simple_float,
 )
 from sase.engine.kernels.jit.compiler import linked
+from sase.engine.kernels.jit.signatures import IntRows
 
 # The logarithm of the greatest float64; e to the power of it does not overflow, a bit more does.
 MOST_LOGARITHM = 709.782712893384
@@ -36,6 +37,7 @@ MOST_LOGARITHM = 709.782712893384
 MOST_UNITS = 2.0**56
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
+ADD = int(Op.ADD)
 # Days of four centuries, and from the first of March of the year 0 to 1970.
 FOUR_CENTURIES, MARCH_OF_YEAR_0 = 146097, 719468
 THURSDAY = 3  # the weekday of the first of January 1970, from Monday on
@@ -53,6 +55,10 @@ class TimePart(IntEnum):
     HOUR = 6
     MINUTE = 7
     SECOND = 8
+    OF_DAY = 9
+
+
+LOCAL = -1  # in place of a part: the time that clocks of a zone show
 
 
 # ---------------------------------------------------------------- numbers
@@ -152,7 +158,9 @@ def rounded_real(near: float, digits: int) -> float:
 
 @linked
 def time_part(value: Value, part: int) -> Value:
-    """A part of a time, as an integer."""
+    """A part of a time, as an integer; the time of the day as an interval."""
+    if part == TimePart.OF_DAY:
+        return value[0], value[1] % (DAY * POWERS[scale_of(value[0])])
     seconds = value[1] // POWERS[scale_of(value[0])]
     if part >= TimePart.HOUR:
         second = seconds % DAY
@@ -195,6 +203,47 @@ def truncated_time(value: Value, part: int) -> Value:
             month -= (month - 1) % 3
         days = first_day(year, month)
     return in_units(days * DAY, scale)
+
+
+@linked
+def in_zone(value: Value, part: int, code: IntRows, start: int, stop: int) -> Value:
+    """The time that clocks of a zone show, or the begin of a part of it.
+
+    The rows of `code` have the second and the offset of each change.
+    """
+    if value[0] < EXACT:
+        return NOTHING
+    scale = scale_of(value[0])
+    second, unit = value[1] // POWERS[scale], POWERS[scale]
+    offset = code[changes_until(code, start + 1, stop, second, is_local=False), 1]
+    local = joined_wholes(ADD, value[1], offset * unit)
+    if local[0] == OVERFLOW:
+        return NOTHING
+    if part == LOCAL:
+        return value[0], local[1]
+    begin = truncated_time((value[0], local[1]), part)
+    if begin[0] == OVERFLOW:
+        return NOTHING
+    if part >= TimePart.HOUR:
+        return value[0], begin[1] - offset * unit
+    wanted = begin[1] // unit
+    place = changes_until(code, start + 1, stop, wanted, is_local=True)
+    instant = wanted - code[place, 1]
+    if place > start and instant < code[place, 0]:  # clocks skip it
+        instant = wanted - code[place - 1, 1]
+    return value[0], instant * unit
+
+
+@linked
+def changes_until(code: IntRows, start: int, stop: int, second: int, is_local: bool) -> int:
+    """The row of the last change up to a second, or up to one that clocks show before it."""
+    while start < stop:
+        middle = (start + stop) // 2
+        if code[middle, 0] + (code[middle - 1, 1] if is_local else 0) <= second:
+            start = middle + 1
+        else:
+            stop = middle
+    return start - 1
 
 
 @linked

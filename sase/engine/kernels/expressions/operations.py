@@ -86,6 +86,7 @@ class Op(IntEnum):
     LN = 46
     EXP = 47
     SIGN = 48
+    IN_ZONE = 49  # a `TimePart`, or LOCAL; the rows with the changes of the zone: first, end
     # Pop values and set the truth.
     COMPARE = 60  # accepted orders: bit 0 less, 1 equal, 2 greater
     BETWEEN = 61  # wanted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sase.engine.kernels.expressions import operations as do
+from sase.engine.kernels.expressions.functions import in_zone
 from sase.engine.kernels.expressions.operations import (
     LAST_CHANGE,
     LAST_FLOW,
@@ -105,6 +106,8 @@ def evaluate_tuple(
             if operation == Op.LOOKUP:
                 entry = columns.tables[first, value[1] if value[0] else 0]
                 value = (value[0] if entry >= 0 else do.NULL), entry
+            elif operation == Op.IN_ZONE:
+                value = in_zone(value, first, code, second, int(code[at, 3]))
             else:
                 other = taken(values, top + (operation <= LAST_JOIN))
                 value = calculate_at(code[at, ADDRESS], operation, value, other)

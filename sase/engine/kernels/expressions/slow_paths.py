@@ -99,7 +99,7 @@ def called(operation: Op, *, mixes: bool) -> Called:
     """The kernel that an operation calls; `mixes`: its values may have different scales."""
     if operation in (Op.COMPARE, Op.BETWEEN, Op.IN):
         return Called.ORDERED if mixes else Called.NOTHING
-    if operation is Op.LOOKUP or not LAST_PUT < operation <= LAST_CHANGE:
+    if operation in (Op.LOOKUP, Op.IN_ZONE) or not LAST_PUT < operation <= LAST_CHANGE:
         return Called.NOTHING
     if operation in _FUNCTIONS:
         return Called.APPLIED

@@ -1,0 +1,110 @@
+"""Parts of times in the zone of their column, and AT TIME ZONE."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+import sase
+from sase.base.time_zones import changes, offset_at
+from sase.lang.parser import parse_query
+from tests import naive
+from tests.seeds import draw_numbers, share
+
+# Zones with odd offsets, changes at midnight, changes of the standard time, and none.
+ZONES = [
+    "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Asia/Kathmandu", "Asia/Gaza",
+    "Australia/Lord_Howe", "Pacific/Apia", "Africa/Casablanca", "Antarctica/Troll", "UTC", "+05:30",
+]  # fmt: skip
+PARTS = ["year", "quarter", "month", "week", "day", "weekday", "hour", "minute", "second"]
+UNITS = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"]
+SPAN = range(-2_200_000_000, 7_000_000_000)  # seconds of the years 1900 to 2191
+
+
+def moments(random: Random, zone: str, count: int) -> list[datetime]:
+    """Moments, mostly near a change of the zone's offset, with all digits of a unit."""
+    near = [each.second for each in changes(zone) if each.second in SPAN] or [0]
+    seconds = [
+        random.choice(near) + random.randint(-100_000, 100_000)
+        if random.random() < 0.7
+        else random.choice(SPAN)
+        for _ in range(count)
+    ]
+    microseconds = [random.choice((0, 1, 999_999)) for _ in seconds]
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    return [
+        epoch + timedelta(seconds=whole, microseconds=rest)
+        for whole, rest in zip(seconds, microseconds, strict=True)
+    ]
+
+
+def table(times: list[datetime], zone: str, unit: str) -> pa.Table:
+    given = pa.array(times, pa.timestamp("us", "UTC")).cast(pa.timestamp(unit, zone), safe=False)
+    return pa.table({"ts": range(len(times)), "type": ["A"] * len(times), "t": given})
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("number", draw_numbers(share(30)))
+def test_functions_of_times_are_those_of_the_naive_matcher(number: int) -> None:
+    random = Random(number)
+    own, other = random.choice(ZONES), random.choice(ZONES)
+    times = moments(random, random.choice((own, other)), 60)
+    events = table(times, own, random.choice(("s", "ms", "us")))
+    part, unit = random.choice(PARTS), random.choice(UNITS)
+    clock = f"TIME '{random.randrange(24):02}:{random.randrange(60):02}'"
+    query = f"""EVENT A x WHERE time_of_day(x.t) {random.choice(("<", ">="))} {clock}
+      OR {part}(x.t AT TIME ZONE '{other}') % 2 = 0
+      RETURN {part}(x.t) AS p, date_trunc('{unit}', x.t) AS q, x.t AT TIME ZONE '{other}' AS r,
+        date_trunc('{unit}', x.t AT TIME ZONE '{other}') AS s, time_of_day(x.t) AS u"""
+    expected = [each.values for each in naive.match(parse_query(query), events.to_pylist())]
+    found = sase.match(query, events).to_pylist()
+    names = "pqrsu"
+    assert [[row[n] for n in names] for row in found] == [
+        [row[n] for n in names] for row in expected
+    ]
+
+
+@pytest.mark.parametrize("zone", [each for each in ZONES if each != "+05:30"])
+def test_every_change_of_an_offset_is_known(zone: str) -> None:
+    """Hour by hour in years of many changes, and at random."""
+    from zoneinfo import ZoneInfo
+
+    epoch, random = datetime(1970, 1, 1, tzinfo=UTC), Random(7)
+    hours = [*range(-300_000, -250_000, 5), *range(330_000, 500_000, 5)]
+    hours += [random.randrange(-1_000_000, 3_500_000) for _ in range(5_000)]
+    for hour in hours:
+        expected = (epoch + timedelta(hours=hour)).astimezone(ZoneInfo(zone)).utcoffset()
+        assert expected is not None
+        assert offset_at(zone, hour * 3600) == expected.total_seconds()
+
+
+def test_constants_are_folded_alike() -> None:
+    query = """EVENT A x RETURN TIMESTAMP '2024-03-31T01:30:00Z' AT TIME ZONE 'Europe/Berlin' AS p,
+      hour(TIMESTAMP '2024-03-31T01:30:00Z' AT TIME ZONE :zone) AS q"""
+    (row,) = sase.match(query, [{"ts": 1, "type": "A"}], params={"zone": "-03:00"}).to_pylist()
+    assert (row["p"], row["q"]) == (datetime(2024, 3, 31, 3, 30), 22)
+
+
+def test_a_plan_without_types_must_know_the_zone() -> None:
+    query = "EVENT A x WHERE hour(x.t) = 2 RETURN x.t"
+    plan = sase.compile(query, sase.Schema())
+    times = [datetime(2024, 6, 1, each, tzinfo=UTC) for each in range(4)]
+    assert len(plan.run(table(times, "UTC", "us"))) == 1
+    with pytest.raises(sase.SchemaError, match="has the time zone Asia/Kathmandu, which `hour`"):
+        plan.run(table(times, "Asia/Kathmandu", "us"))
+    explicit = "EVENT A x WHERE hour(x.t AT TIME ZONE 'Asia/Kathmandu') = 6 RETURN x.t"
+    plan = sase.compile(explicit, sase.Schema())
+    assert len(plan.run(table(times, "Europe/Berlin", "us"))) == 1
+    naive_times = pa.table({"ts": [1], "type": ["A"], "t": pa.array([datetime(2024, 1, 1)])})
+    with pytest.raises(sase.SchemaError, match=r"`x.t` has no time zone: AT TIME ZONE"):
+        plan.run(naive_times)
+
+
+def test_the_begin_of_a_day_that_clocks_skip_is_the_change() -> None:
+    """In Brazil clocks went from midnight to one."""
+    given = table([datetime(2018, 11, 4, 12, tzinfo=UTC)], "America/Sao_Paulo", "us")
+    (row,) = sase.match("EVENT A x RETURN date_trunc('day', x.t) AS d", given).to_pylist()
+    assert row["d"].astimezone(UTC) == datetime(2018, 11, 4, 3, tzinfo=UTC)
