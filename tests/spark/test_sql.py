@@ -85,6 +85,24 @@ def test_the_local_answer(spark: SparkSession, query: str, zone: str) -> None:
     assert found(spark, query) == multiset(local)
 
 
+def test_parts_of_times_are_those_of_the_zone_of_the_session(spark: SparkSession) -> None:
+    zone = "Europe/Berlin"
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    query = (
+        "EVENT SEQ(A a, C c) WHERE [id] AND time_of_day(a.ts) < TIME '20:30' WITHIN 5 hours"
+        " RETURN CASE WHEN hour(c.ts) < 9 THEN day(c.ts) ELSE 0 END AS d, hour(a.ts) AS h,"
+        " a.ts AT TIME ZONE 'Asia/Kathmandu' AS t, date_trunc('week', c.ts) AS w, a.v > 1 AS b"
+    )
+    place = EVENTS.schema.get_field_index("ts")
+    moments = EVENTS["ts"].cast(pa.timestamp("us", zone))
+    local = sase.match(query, EVENTS.set_column(place, "ts", moments)).to_pylist()
+    assert {each["d"] for each in local} > {0}
+    rows = on_spark.match(query, spark.table("events")).toArrow().to_pylist()
+    assert multiset(rows) == multiset(local)
+    # The function of SQL does not know the session: its times are in UTC.
+    assert found(spark, query) == multiset(sase.match(query, EVENTS).to_pylist())
+
+
 def test_rows_are_searched_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_function, "BLOCK", 3)
     # Of the same moment are 8 events, so that one is in several blocks.
