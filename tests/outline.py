@@ -150,6 +150,8 @@ def _value(node: Any) -> _Item | None:
             if others:
                 suffix = f".({' '.join(map(_item, node.attributes))})"
             return f"{_item(variable)}[{_index(index)}]{suffix}"
+        case ast.AllAttributes(variable):
+            return f"{_item(variable)}.*"
         case ast.InGroup(group, index, reference):
             return f"{_item(group)}[{_index(index)}].{_item(reference)}"
         case ast.Call(function, arguments):

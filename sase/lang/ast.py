@@ -155,6 +155,13 @@ class Indexed(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class AllAttributes(Node):
+    """`x.*` in RETURN: a column for each attribute of the event."""
+
+    variable: Name
+
+
+@dataclass(frozen=True, slots=True)
 class InGroup(Node):
     """`g[i].b.p`, `g[i].s[1].p`: a reference into an iteration of a repeated group (level 3)."""
 
@@ -306,14 +313,16 @@ LITERALS = (
     Integer, Float, String, Boolean, Null, Timestamp, Date, ClockTime, Interval, Percentage,
     Parameter,
 )  # fmt: skip
-VALUES = (Attribute, Index, Indexed, InGroup, Call, Case, AtZone, Negative, Sum, Product)
+VALUES = (
+    Attribute, Index, Indexed, AllAttributes, InGroup, Call, Case, AtZone, Negative, Sum, Product,
+)  # fmt: skip
 CONDITIONS = (Or, And, Not, Comparison, Membership, Between, Like, NullTest, Equivalence)
 # The grammar does not distinguish values and conditions, since brackets may contain either; binding
 # does.
 Expression: TypeAlias = (
     Integer | Float | String | Boolean | Null | Timestamp | Date | ClockTime | Interval
-    | Percentage | Parameter | Attribute | Indexed | InGroup | Call | Case | AtZone | Negative
-    | Sum | Product
+    | Percentage | Parameter | Attribute | Indexed | AllAttributes | InGroup | Call | Case | AtZone
+    | Negative | Sum | Product
     | Comparison | Membership | Between | Like | NullTest | Equivalence | Not | And | Or
 )  # fmt: skip
 

@@ -220,6 +220,9 @@ class _Builder:
             for field in fields
         )
 
+    def every_item(self, span: Span, variable: ast.Name, _: Token) -> tuple[ast.OutputItem, ...]:
+        return (ast.OutputItem(ast.AllAttributes(variable, span=span), span=span),)
+
     # -- patterns
 
     def negative(self, span: Span, *children: Any) -> ast.PatternPart:

@@ -117,6 +117,8 @@ def _value(node: Any) -> str:
             return to_text(name)
         case ast.Attribute(name=name, variable=ast.Name() as variable):
             return f"{to_text(variable)}.{spelled_field(name.text)}"
+        case ast.AllAttributes(variable=variable):
+            return f"{to_text(variable)}.*"
         case ast.Index(kind=kind, text=text):
             return text if kind is ast.IndexKind.OTHER else kind.value
         case ast.Indexed():

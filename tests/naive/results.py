@@ -171,12 +171,22 @@ def _rows(bound: Any) -> Any:
 def _returned(output: ast.Output, found: Found, known: Callable[[Any], Any]) -> dict[str, object]:
     """RETURN: the listed columns."""
     scope = scope_of_result(found)
-    names = [_column(item, number) for number, item in enumerate(output.items, start=1)]
+    output_items = [each for item in output.items for each in _expanded(item, found)]
+    names = [_column(item, number) for number, item in enumerate(output_items, start=1)]
     if len(set(names)) < len(names):
         raise ValueError(f"columns of the same name: {', '.join(names)}")
-    items = [resolved(known(item.expression), found.problem.iterations) for item in output.items]
+    items = [resolved(known(item.expression), found.problem.iterations) for item in output_items]
     values = [python(value(item, scope)) for item in items]
     return dict(zip(names, values, strict=True))
+
+
+def _expanded(item: ast.OutputItem, found: Found) -> list[ast.OutputItem]:
+    """`x.*` as the attributes of one wide table."""
+    if not isinstance(item.expression, ast.AllAttributes):
+        return [item]
+    names = dict.fromkeys(name for each in found.events for name in each.values)
+    variable = item.expression.variable
+    return [ast.OutputItem(ast.Attribute(ast.Name(name), variable)) for name in names]
 
 
 def _column(item: ast.OutputItem, number: int) -> str:

@@ -302,7 +302,9 @@ def windows() -> Trees:
 @cache
 def outputs() -> Trees:
     """RETURN: columns, or a composite event."""
-    plain = st.builds(ast.OutputItem, expressions(1), st.none() | names())
+    plain = st.builds(ast.OutputItem, expressions(1), st.none() | names()) | st.builds(
+        ast.OutputItem, st.builds(ast.AllAttributes, names()), st.none()
+    )
     named = st.builds(ast.OutputItem, expressions(1), names())
     return st.one_of(
         st.builds(ast.Output, _several(plain, 1, 3)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sase.binding.bound import Column, Placeholder
+from sase.binding.names.references import find_component
 from sase.binding.names.scope import Scope
 from sase.binding.types import Kind
 from sase.binding.values.folding import INT64_MAX
@@ -12,6 +13,7 @@ from sase.binding.values.literals import bind_literal
 from sase.binding.values.values import bind_item
 from sase.lang import ast
 from sase.lang.ast import IndexKind
+from sase.lang.printer import to_text
 from sase.source import Span
 
 # Columns that every result has.
@@ -26,7 +28,8 @@ def reserved_columns(scope: Scope) -> tuple[str, ...]:
 def bind_columns(output: ast.Output, scope: Scope) -> tuple[Column, ...]:
     """Bind the columns of RETURN."""
     columns, seen = [], set(reserved_columns(scope))
-    for place, item in enumerate(output.items, 1):
+    items = (each for item in output.items for each in _expanded(item, scope))
+    for place, item in enumerate(items, 1):
         name = item.alias.text if item.alias else default_name(item.expression, place)
         if name in seen:
             is_itself = isinstance(item.expression, ast.Attribute) and not item.expression.variable
@@ -36,6 +39,37 @@ def bind_columns(output: ast.Output, scope: Scope) -> tuple[Column, ...]:
         if columns[-1].value.type.kind is Kind.OTHER:
             _refuse_kind(item.expression.span, scope)
     return tuple(columns)
+
+
+def _expanded(item: ast.OutputItem, scope: Scope) -> Iterator[ast.OutputItem]:
+    """The item, or those that `x.*` means."""
+    if not isinstance(item.expression, ast.AllAttributes):
+        yield item
+        return
+    variable, span = item.expression.variable, item.span
+    own = scope if scope.whole is None or not scope.lacks(variable) else scope.whole
+    component = find_component(variable, own)
+    if component is None:
+        return
+    names = own.attribute_names(component)
+    if component.is_series or component.group is not None:
+        scope.problems.error(
+            "event-as-value",
+            f"`{variable.text}` is a series, and `{to_text(item)}` is of one event",
+            span,
+            f"without RETURN the column `{variable.text}` lists its events",
+        )
+    elif not names:
+        scope.problems.error(
+            "unknown-attribute",
+            f"the attributes of `{variable.text}` are not known here",
+            span,
+            "give a schema or events, or list the attributes:  x.(p, q)",
+        )
+    elif not component.is_series:
+        for name in names:
+            attribute = ast.Attribute(ast.Name(name, span=span), variable, span=span)
+            yield ast.OutputItem(attribute, span=span)
 
 
 def default_name(expression: ast.Expression, place: int) -> str:
