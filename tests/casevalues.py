@@ -52,6 +52,9 @@ def parse_event(line: str) -> Event:
     return Event(head["label"], None if head["type"] == "-" else head["type"], tuple(values))
 
 
+_SECONDS = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)s")
+
+
 def parse_value(text: str) -> Value:
     """A value from its text."""
     if text in _WORDS:
@@ -62,6 +65,8 @@ def parse_value(text: str) -> Value:
         return int(text)
     if _FLOAT.fullmatch(text):
         return float(text)
+    if found := _SECONDS.fullmatch(text):
+        return timedelta(seconds=float(found[1]))
     if found := _DATE.fullmatch(text):
         return datetime.fromisoformat(text) if found[1] else date.fromisoformat(text)
     raise ValueError(f"not a value: {text!r}")

@@ -12,13 +12,14 @@ from sase.binding.bound import (
     BoundComponent,
     BoundNegation,
     BoundWindow,
+    Constant,
     Placeholder,
     Scalar,
     WindowKind,
 )
 from sase.binding.names.scope import Scope, unit_of_integer_time
 from sase.binding.pattern.components import BoundBranch
-from sase.binding.types import Kind
+from sase.binding.types import NUMBERS, Kind
 from sase.binding.values.folding import INT64_MAX
 from sase.binding.values.literals import as_written, bind_literal, exact
 from sase.lang import ast
@@ -28,6 +29,7 @@ from sase.lang.units import NANOSECONDS, UNITS, unknown_unit
 
 def bind_window(window: ast.Window, scope: Scope) -> BoundWindow | None:
     """The window, with its size in raw units if the unit of the time column is known."""
+    window = _as_written(window, scope)
     amount = _amount(window, scope)
     unit = _unit(window, scope)
     if amount is None:
@@ -49,6 +51,21 @@ def bind_window(window: ast.Window, scope: Scope) -> BoundWindow | None:
     return BoundWindow(kind, amount, unit, window.inclusive, size, span=window.span)
 
 
+def _as_written(window: ast.Window, scope: Scope) -> ast.Window:
+    """A window of which a parameter is an interval, with its number and unit."""
+    if not isinstance(window.amount, ast.Parameter) or window.unit or window.events:
+        return window
+    given = bind_literal(window.amount, scope)
+    if not isinstance(given, Constant) or given.type.kind is not Kind.INTERVAL:
+        return window
+    assert isinstance(given.value, int)
+    span, size = window.amount.span, abs(given.value)
+    unit = next(u for u in reversed(NANOSECONDS) if size % NANOSECONDS[u] == 0)
+    count = ast.Integer(size // NANOSECONDS[unit], span=span)
+    amount = count if given.value >= 0 else ast.Negative(count, span=span)
+    return replace(window, amount=amount, unit=ast.Name(unit, span=span))
+
+
 def _amount(window: ast.Window, scope: Scope) -> Fraction | Placeholder | None:
     match window.amount:
         case ast.Negative():
@@ -57,12 +74,13 @@ def _amount(window: ast.Window, scope: Scope) -> Fraction | Placeholder | None:
             literal = bind_literal(parameter, scope)
             if isinstance(literal, Placeholder) or literal is None:
                 return literal
-            if not _is_number(literal.value):
+            if literal.type.kind not in NUMBERS or not _is_number(literal.value):
                 scope.problems.error(
                     "bad-parameter",
-                    f"a window is a number, and `:{parameter.name}` is a {literal.type}",
+                    f"a window is a number, and `:{parameter.name}` is {literal.type.described()}",
                     parameter.span,
-                    f'give a number:  params={{"{parameter.name}": 500}}',
+                    f'give a number:  params={{"{parameter.name}": 500}} , or without a unit a'
+                    " timedelta",
                 )
                 return None
             return _positive(as_written(literal.value), window, scope)
