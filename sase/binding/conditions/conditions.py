@@ -123,6 +123,8 @@ def _comparison_hint(left: Expression, right: Expression, scope: Scope) -> str:
     kinds = {left.type.kind, right.type.kind}
     if Kind.TIMESTAMP in kinds and scope.schema.has_raw_time:
         return f"the time column `{scope.schema.time}` holds plain numbers: compare it with one"
+    if kinds == {Kind.TIMESTAMP, Kind.INTERVAL}:
+        return "an interval is compared with  time_of_day(x.ts)  or a difference of two timestamps"
     if Kind.TIMESTAMP in kinds:
         return "a point in time is written  TIMESTAMP '2026-01-31 12:00:00'  or  DATE '2026-01-31'"
     if Kind.INTERVAL in kinds:
