@@ -12,7 +12,7 @@ import numpy as np
 from sase.binding.bound import BoundComponent, Condition
 from sase.engine.blocks.block import Block, EventRange, Tests
 from sase.engine.blocks.dictionary import PlanDictionary
-from sase.engine.columns import Events, Loader
+from sase.engine.columns import Events, Inputs, Loader
 from sase.engine.columns.arrays import Numbers, grown
 from sase.engine.expressions import RowFilter
 from sase.engine.kernels.jit.signatures import frozen
@@ -23,6 +23,7 @@ from sase.engine.resources import Check, keep_freed_memory, no_check
 from sase.engine.snapshots.layout import Array, Count, Declared, IfThere, Number, Own
 from sase.engine.snapshots.saved_state import MOST_COUNTED, Saved
 from sase.engine.sources import open_tables
+from sase.engine.sources.text_times import with_times_of
 from sase.planning.engine_plan import EnginePlan
 
 # The least capacity for admitted events.
@@ -223,9 +224,15 @@ def loader_of(
         on_bad_row=on_bad_row,
         check=plan.check_types,
         made=plan.cache,
-        opener=partial(open_tables, **plan.reading),
+        opener=partial(_opened, plan),
         between=between,
     )
+
+
+def _opened(plan: EnginePlan, events: object, *, keeps_rows: bool = False) -> Inputs:
+    """Open a piece of events, in which times may be texts."""
+    inputs = open_tables(events, keeps_rows=keeps_rows, **plan.reading)
+    return with_times_of(inputs, plan.schema)
 
 
 def classified(

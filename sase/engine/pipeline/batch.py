@@ -35,6 +35,7 @@ from sase.engine.sources.external_sort import in_order, is_sorted, naming_least
 from sase.engine.sources.formats.base import PruningPredicate
 from sase.engine.sources.open import fit_types, nearly_numbers
 from sase.engine.sources.salvage import salvaged
+from sase.engine.sources.text_times import with_times_of
 from sase.errors import DataError, PlanError
 from sase.planning.branches import branches_left_out, left_out_text
 from sase.planning.engine_plan import EnginePlan, Reads
@@ -215,7 +216,8 @@ def compared_columns(plan: EnginePlan) -> set[str]:
 
 
 def _held_tables(plan: Reads, events: object) -> RowsInMemory:
-    return RowsInMemory(opened(events, keeps_rows=plan.on_bad_row == "quarantine").drained())
+    inputs = opened(events, keeps_rows=plan.on_bad_row == "quarantine").drained()
+    return RowsInMemory(with_times_of(inputs, plan.schema))
 
 
 def _opened(

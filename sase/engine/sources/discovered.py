@@ -27,6 +27,7 @@ from sase.engine.sources.open import (
     open_files,
     open_tables,
 )
+from sase.engine.sources.text_times import with_text_times
 from sase.errors import PlanError, SchemaError
 
 USUAL = InputOptions()
@@ -123,10 +124,15 @@ def open_events(given: object, names: InputOptions, known: Collection[str] = ())
     tables = given.values() if isinstance(given, Mapping) else (given,)
     if not any(is_path(each) or isinstance(each, pa.Schema) for each in tables):
         for option, value in names.reading.given.items():
+            if option == "time_format":
+                continue
             raise PlanError(
                 f"{option}={given_value(value)!r} is for files of text, and these events are none"
             )
-    return open_tables(given, keeps_rows=names.quarantines, **reading).drained()
+    events = open_tables(given, keeps_rows=names.quarantines, **reading).drained()
+    found = _usual_roles(events, names).get("time", names.earliest)
+    times = [each for each in (found, names.until) if each is not None]
+    return with_text_times(events, times, names.reading.time_format)
 
 
 def _described(events: Files | Inputs, names: InputOptions) -> Schema:

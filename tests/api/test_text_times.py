@@ -1,0 +1,77 @@
+"""Times that tables in memory hold as texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import sase
+
+QUERY = "EVENT SEQ(A a, B b) WITHIN 1 hour RETURN a.ts AS p"
+TEXTS = {
+    "ISO 8601": (["2024-02-03 09:00:00", "2024-02-03T09:10"], datetime(2024, 2, 3, 9)),  # noqa: DTZ001
+    "a zone": (
+        ["2024-02-03T09:00:00Z", "2024-02-03T10:10+01:00"],
+        datetime(2024, 2, 3, 9, tzinfo=UTC),
+    ),
+    "day first": (["13/02/2024 09:00", "13/02/2024 09:10"], datetime(2024, 2, 13, 9)),  # noqa: DTZ001
+}
+MAKERS: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
+    "rows": lambda columns: pa.table(columns).to_pylist(),
+    "Arrow": pa.table,
+    "a dictionary": lambda columns: pa.table(
+        {name: pa.array(each).dictionary_encode() for name, each in columns.items()}
+    ),
+    "pandas": pd.DataFrame,
+    "Polars": pl.DataFrame,
+    "tables": lambda columns: {
+        name: pa.table({"ts": [ts]})
+        for ts, name in zip(columns["ts"], columns["type"], strict=True)
+    },
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("form", TEXTS)
+def test_texts_are_times(form: str, maker: str) -> None:
+    texts, first = TEXTS[form]
+    events = MAKERS[maker]({"ts": texts, "type": ["A", "B"]})
+    assert [row["p"] for row in sase.match(QUERY, events).to_pylist()] == [first]
+
+
+def test_other_texts_are_refused() -> None:
+    rows = [{"ts": "2024-02-03 09:00:00", "type": "A"}, {"ts": "soon", "type": "B"}]
+    with pytest.raises(
+        sase.DataError, match=r"row 1 \(from 0\): `ts` is 'soon': this is no moment"
+    ):
+        sase.match(QUERY, rows)
+    with pytest.raises(sase.SchemaError, match="the time column `ts` has the type string"):
+        sase.match(QUERY, [{"ts": "soon", "type": "A"}])
+
+
+def test_a_form_that_may_be_two_is_named() -> None:
+    rows = [{"ts": f"03/02/2024 09:{minute}0", "type": kind} for minute, kind in enumerate("AB")]
+    with pytest.raises(sase.SchemaError, match="the day may be the first number or the second"):
+        sase.match(QUERY, rows)
+    (row,) = sase.match(QUERY, rows, time_format="%d/%m/%Y %H:%M").to_pylist()
+    assert row["p"] == datetime(2024, 2, 3, 9)  # noqa: DTZ001 - of texts without a zone
+    with pytest.raises(sase.SchemaError, match="no texts of this form"):
+        sase.match(QUERY, [{"ts": "2024-02-03", "type": "A"}], time_format="%Y/%m/%d")
+
+
+def test_a_plan_and_a_stream_take_iso() -> None:
+    rows = pa.table({"ts": TEXTS["ISO 8601"][0], "type": ["A", "B"]}).to_pylist()
+    plan = sase.compile(QUERY, rows)
+    assert len(plan.run(rows)) == 1
+    matcher = plan.open()
+    assert [len(matcher.push([row])) for row in rows] == [0, 1]
+    assert len(sase.Script(QUERY).run(rows)["query_1"]) == 1
+    others = pa.table({"ts": TEXTS["day first"][0], "type": ["A", "B"]}).to_pylist()
+    with pytest.raises(sase.SchemaError, match="has the type string"):
+        plan.open().push(others)
