@@ -52,7 +52,7 @@ def flat(event: dict[str, Any] | None) -> Any:
 
 @pytest.mark.parametrize(("query", "event", "several"), [(CHOICE, "b", "c"), (GROUP, "a", "g")])
 def test_matches_are_in_every_format(query: str, event: str, several: str) -> None:
-    """What a match does not have is NULL; iterations are a list."""
+    """A variable without an event is NULL; iterations are a list."""
     expected = wanted(query)
     for ending in ("parquet", "arrow", "jsonl", "csv"):
         assert run(query, "-o", f"found.{ending}") == 0

@@ -17,7 +17,7 @@ def unfused(plan: sase.Plan) -> sase.Plan:
 
 
 def whole_stacks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A list that is longer after each piece of a whole input whose stacks hold rows.
+    """A list that is longer after each piece of a whole input with stacks of rows.
 
     There are stacks of rows if keys are many, or if one is a large number.
     """
