@@ -45,7 +45,7 @@ def test_keys_and_texts_that_never_repeat_are_forgotten(
     """By few pushes of many rows, so that it takes seconds."""
     monkeypatch.setattr(soak, "QUERIES", {name: soak.QUERIES[name] for name in names})
     monkeypatch.setattr(soak, "ROWS", 1600)
-    assert soak.Soak(7, str, each=4, spread=SPREAD).run(pushes=40) == []
+    assert soak.Soak(7, str, each=3, spread=SPREAD).run(pushes=33) == []
 
 
 @pytest.mark.parametrize(

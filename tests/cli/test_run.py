@@ -440,18 +440,18 @@ def test_too_many_matches_leave_a_valid_partial_file(
     pyarrow.parquet.write_table(
         pa.table({"ts": range(3000), "type": ["A"] * 3000}), "events.parquet"
     )
-    assert run("-q", "EVENT SEQ(A a, A b)", "--max-matches", "200000", "-o", f"found{suffix}") == 1
+    assert run("-q", "EVENT SEQ(A a, A b)", "--max-matches", "70000", "-o", f"found{suffix}") == 1
     err = capsys.readouterr().err
-    assert "more than 200,000 matches" in err
+    assert "more than 70,000 matches" in err
     assert f"the rows written so far are in found{suffix}.partial" in err
     assert Path(f"found{suffix}").read_text(encoding="utf-8") == "of an earlier run"
     Path(f"found{suffix}.partial").rename(f"partial{suffix}")
     if suffix == ".jsonl":
         lines = Path("partial.jsonl").read_text(encoding="utf-8").splitlines()
-        assert len(lines) == 200_000
+        assert len(lines) == 70_000
         assert json.loads(lines[-1])["a"]["type"] == "A"
     else:
-        assert read(f"partial{suffix}").num_rows == 200_000
+        assert read(f"partial{suffix}").num_rows == 70_000
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])

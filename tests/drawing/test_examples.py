@@ -139,7 +139,7 @@ def test_the_examples_have_every_construct(form: str, wanted: set[str]) -> None:
 def test_most_examples_have_a_result(form: str) -> None:
     found = count = 0
     for number in tries(NUMBERS[0]):
-        census = Census.of(form, number, 20)
+        census = Census.of(form, number, 12)
         found, count = found + census.found, count + census.examples
         if found >= (0.45 if form == "negative groups" else 0.6) * count:
             break

@@ -75,7 +75,8 @@ def test_recipes_that_are_named_are_taken_in_turn() -> None:
     assert recipes == ["postponed", "nfab_merged"] * 2
 
 
-@pytest.mark.parametrize("form", hunt.FORMS)
+# Tests of counts draw counted groups until they find something.
+@pytest.mark.parametrize("form", [each for each in hunt.FORMS if each != "counted groups"])
 def test_every_form_is_drawn(form: str) -> None:
     """Of each, something is found before long."""
     assert any("found" in kind or kind == "with matches"

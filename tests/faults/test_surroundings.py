@@ -116,8 +116,16 @@ def test_the_streams_that_a_shell_closes(stream: str, status: int) -> None:
     assert ("there is no standard output" in done.err) == (status == 1)
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["file/below", *(pytest.param(each, marks=pytest.mark.heavy) for each in (None, ""))],
+)
 def test_variables_that_are_not_there(
-    events: Path, forked: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    value: str | None,
+    events: Path,
+    forked: Programs,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Neither HOME nor TMPDIR is needed, nor need they name something that can be used.
 
@@ -126,13 +134,13 @@ def test_variables_that_are_not_there(
     arguments = words(COMMANDS["CSV"], events)
     expected = forked.run(*arguments)
     assert expected.status == 0
-    unset = dict.fromkeys(("HOME", "TMPDIR", "XDG_CACHE_HOME", "SASE_CACHE_DIR", "USER", "LOGNAME"))
+    names = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "SASE_CACHE_DIR", "USER", "LOGNAME")
     (tmp_path / "file").write_text("in the way")
-    odd = dict.fromkeys(unset, str(tmp_path / "file" / "below"))
-    others = {name: value for name, value in os.environ.items() if name not in unset}
-    for variables in ({}, odd, dict.fromkeys(unset, "")):
-        done = ended(program(*arguments), env=others | variables)
-        assert (done.status, done.out) == (0, expected.out), done.err
+    environment = {name: each for name, each in os.environ.items() if name not in names}
+    if value is not None:
+        environment |= dict.fromkeys(names, value and str(tmp_path / value))
+    done = ended(program(*arguments), env=environment)
+    assert (done.status, done.out) == (0, expected.out), done.err
     assert os.listdir() == ["file"]
 
 

@@ -150,7 +150,8 @@ def test_forks_amid_a_query_of_another_thread(query: str) -> None:
 
 
 @posix
-def test_forks_while_another_thread_runs_queries() -> None:
+@pytest.mark.parametrize("count", [15, pytest.param(60, marks=pytest.mark.heavy)])
+def test_forks_while_another_thread_runs_queries(count: int) -> None:
     """Wherever it is."""
     query = "EVENT SEQ(A a, !(N n), B b) WHERE [id] AND a.v < b.v WITHIN 30 RETURN a.v"
     expected, stop = told(sase.match(query, EVENTS)), Event()
@@ -164,7 +165,7 @@ def test_forks_while_another_thread_runs_queries() -> None:
 
     worker = in_a_thread(works)
     try:
-        assert [in_a_child(work) for _ in range(60)] == [0] * 60
+        assert [in_a_child(work) for _ in range(count)] == [0] * count
     finally:
         stop.set()
         worker.result(60)
@@ -386,6 +387,7 @@ FORMS = {each.__name__: each for each in (as_reader, as_a_stream_of_another, as_
 @pytest.mark.parametrize("form", [*FORMS, "as_buffers"])
 def test_matches_are_read_when_the_events_are_gone(form: str) -> None:
     """And their memory, if nobody else holds it, has been used for something else."""
+    gc.freeze()  # garbage of other tests is not looked for
     plan = plan_of("a window", "optimized")
     expected = told(plan.run(EVENTS))
     if form == "as_buffers":

@@ -123,7 +123,7 @@ NO_RULE = {
         "title: X\nname: x\ncorrelation: {type: temporal, rules: [y], timespan: 1h}\n---\n"
         "title: Y\nname: y\ncorrelation: {type: temporal, rules: [x], timespan: 1h}\n"),
     "a rule that is called as a log source": (BASE.replace("name: base", "name: test")),
-    "deep brackets": ("title: " + "[" * 2000 + "]" * 2000),
+    "deep brackets": ("title: " + "[" * 700 + "]" * 700),
     "deep brackets of a condition": (
         detection(f"s: {{a: 1}}, condition: '{'(' * 200}s{')' * 200}'")),
 }  # fmt: skip

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
 from itertools import starmap
+from numbers import Number
 from random import Random
 from typing import Any
 from unittest.mock import patch
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -249,7 +251,7 @@ class ByHand:
 
     def _key(self, tests: list[Any]) -> Key:
         def key(row: dict[str, Any], table: str) -> Any:
-            return tuple(_plain(row.get(test.attribute)) for test in tests)
+            return tuple(_number(row.get(test.attribute)) for test in tests)
 
         return key
 
@@ -369,13 +371,14 @@ def _none(table: pa.Table) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([], table.schema)
 
 
-def _plain(value: Any) -> Any:
-    """A key such that equal ones have the same hash."""
-    if value != value:
-        return None
+def _number(value: Any) -> int:
+    """A number that equal keys share, the same in every process: hashes of texts are not."""
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
-    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        value = value.replace(tzinfo=UTC)
+    is_number = isinstance(value, Number) and value == value
+    return hash(value) if is_number else crc32(repr(None if value != value else value).encode())
 
 
 def _first(limit: int, batches: list[pa.RecordBatch]) -> Iterator[dict[str, Any]]:

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from sase.diagnostics.why_not import search
-from tests.diagnostics.why_not.explaining import explained
+from tests.diagnostics.why_not.explaining import explained, small_pieces, twice
 from tests.drawing.examples import MOST_RUNS, Example, shortened
 from tests.drawing.examples import example as drawn
 from tests.drawing.forms_of_patterns import ANY, NEXT
@@ -32,14 +31,7 @@ BOUNDS = {bounds: form for form, bounds in reversed(QUANTIFIERS.items())}
 Relax = Callable[[Query], Query]
 Rows = tuple[tuple[int, ...], ...]
 hits: Counter[str] = Counter()
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _small_pieces() -> Iterator[None]:
-    """Events come to each search in several pieces."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "FIRST", 3)
-        yield
+pytestmark = pytest.mark.usefixtures(small_pieces.__name__)
 
 
 def example_of(number: int) -> Example:
@@ -116,10 +108,6 @@ def part_of(each: Any) -> str:
     """The text of the removed part, but for parts that are not as written."""
     text = str(each)
     return next((name for name in ("WITHIN", "HAVING") if text.startswith(name)), text)
-
-
-def twice(names: list[str]) -> set[str]:
-    return {name for name, count in Counter(names).items() if count > 1}
 
 
 # ---------------------------------------------------------------- the tests

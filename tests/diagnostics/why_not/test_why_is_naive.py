@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from sase.diagnostics.why_not import search
-from tests.diagnostics.why_not.explaining import explained
+from tests.diagnostics.why_not.explaining import explained, small_pieces, twice
 from tests.drawing.examples import Example
 from tests.drawing.examples import example as drawn
 from tests.drawing.queries import Query
@@ -21,14 +20,7 @@ from tests.seeds import draw_numbers
 
 NUMBERS = draw_numbers(2 * settings().max_examples)
 hits: Counter[str] = Counter()
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _small_pieces() -> Iterator[None]:
-    """Events come to each search in several pieces."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "FIRST", 3)
-        yield
+pytestmark = pytest.mark.usefixtures(small_pieces.__name__)
 
 
 def found(example: Example, query: Query) -> list[tuple[int, ...]]:
@@ -54,10 +46,6 @@ def relaxed(query: Query) -> Iterator[tuple[str, Query]]:
             yield f"!({component.text})", replace(others, conditions=kept)
     if query.window and not (query.negated_start or query.negated_end):
         yield "WITHIN", replace(query, window="")
-
-
-def twice(names: list[str]) -> set[str]:
-    return {name for name, count in Counter(names).items() if count > 1}
 
 
 def part_of(text: str) -> str:

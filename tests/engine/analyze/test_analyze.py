@@ -63,7 +63,13 @@ def test_any_query(number: int) -> None:
     off = replace(plan, options=replace(way.options, analyze=False)).run(example.table, threads=1)
     assert on.rows == off.rows
     assert repr(on.to_pylist()) == repr(off.to_pylist())  # NaN is not equal to itself
-    assert shared(off, on) == [*off.report.counters]
+    counted = [(name, {**each}) for name, each in off.report.counters]
+    more = shared(off, on)
+    if way.options.many_keys < Options().many_keys:  # the stacks of a whole input are gone then
+        for _, counters in (*counted, *more):
+            counters.pop("evicted", None)
+            counters.pop("alive", None)
+    assert more == counted
     check_account(plan, on)
     assert fault(example, way) is None, told_case(number, example, way)
 

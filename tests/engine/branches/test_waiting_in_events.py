@@ -69,7 +69,9 @@ def test_a_limit_of_memory_says_that_they_wait() -> None:
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.heavy) for seed in range(3, 6))]
+)
 def test_pieces_give_what_the_naive_matcher_does(window: str, seed: int) -> None:
     random = Random(seed)
     given: list[dict[str, Any]] = []

@@ -22,8 +22,11 @@ def address(array: np.ndarray) -> int:
 
 @pytest.fixture
 def nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory of other users is not taken, neither now nor when their garbage is found."""
-    gc.collect()
+    """Memory of other users is not taken, neither now nor when their garbage is found.
+
+    Nobody looks for garbage among the objects of other tests, which are millions.
+    """
+    gc.freeze()
     monkeypatch.setattr(kept_memory, "_kept", deque())
 
 

@@ -119,7 +119,7 @@ def with_ends(steps: Sequence[Sequence[TimeBounds]]) -> Iterator[list[list[TimeB
 @pytest.mark.parametrize("longest", [20, 10**4, 10**9])
 def test_what_forbids_by_itself_is_as_by_polynomials(longest: int) -> None:
     """Another way comes to the same where events are independent, and orders are of one event."""
-    for number in draw_numbers(10 * EXAMPLES):
+    for number in draw_numbers(6 * EXAMPLES):
         random = Random(number)
         reach = random.choice((4 * longest, longest, longest // 2))
         steps, others, _ = drawn(random, longest, 1)
@@ -145,7 +145,7 @@ def test_what_forbids_by_itself_is_as_by_polynomials(longest: int) -> None:
 def test_candidates_are_each_a_matter_of_itself() -> None:
     """To the bit, whatever is computed before it and however much room there is."""
     random = Random(draw_numbers(1)[0])
-    candidates = [drawn(random, random.choice((3, 30)), 1) for _ in range(1500)]
+    candidates = [drawn(random, random.choice((3, 30)), 1) for _ in range(600)]
     together = JointConfidence(20).of(candidates)
     some = random.sample(range(len(candidates)), 4 * EXAMPLES)
     assert [JointConfidence(20).of([candidates[each]])[0] for each in some] == [

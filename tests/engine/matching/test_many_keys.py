@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +30,7 @@ Row = tuple[int | list[int], ...]
 pytestmark = [pytest.mark.random, pytest.mark.slow]
 
 
+@cache
 def drawn(number: int, *, ties: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Times, types and users; most events are of some hundred users, the others of any."""
     rng = np.random.default_rng(number)
@@ -42,8 +44,10 @@ def drawn(number: int, *, ties: bool) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return ts, types, users
 
 
-def expected(shape: str, ts: np.ndarray, types: np.ndarray, users: np.ndarray) -> list[Row]:
+@cache
+def expected(shape: str, number: int) -> list[Row]:
     """The matches, user by user, event by event."""
+    ts, types, users = drawn(number, ties=has_ties(shape))
     found: list[Row] = []
     of_user: dict[int, list[int]] = defaultdict(list)
     for row, user in enumerate(users.tolist()):
@@ -71,6 +75,11 @@ def expected(shape: str, ts: np.ndarray, types: np.ndarray, users: np.ndarray) -
     return sorted(found)
 
 
+def has_ties(shape: str) -> bool:
+    """Whether some events are simultaneous; other tests check these under strategies."""
+    return shape in ("all", "absent")
+
+
 def table_of(kind: str, ts: np.ndarray, types: np.ndarray, users: np.ndarray) -> pa.Table:
     """The events, with users of a kind."""
     wide = (users * WIDE) & (2**63 - 1)
@@ -90,9 +99,7 @@ def test_matches_are_those_of_each_user(shape: str, kind: str) -> None:
     """By blocks and stacks of any size, fused or not, by threads, and pushed in batches."""
     assert max(stacks.MANY, line_scan.MANY) < USERS
     for number in tries(draw_numbers(1)[0]):
-        # Other tests check simultaneous events under strategies.
-        events = drawn(number, ties=shape in ("all", "absent"))
-        found = expected(shape, *events)
+        events, found = drawn(number, ties=has_ties(shape)), expected(shape, number)
         if len(found) > 200:
             break
     assert 4 * len(np.unique(events[2])) > key_hash.MANY  # there are more slots

@@ -44,13 +44,13 @@ QUERIES = {
     "a limit": "EVENT SEQ(A a, B b) WHERE a.v < b.v WITHIN 15 LIMIT 7",
 }  # fmt: skip
 
-# Each query by each recipe: an eighth of the pairs, with every query and every recipe, is for every
-# run of the suite, and the others are heavy: where examples are fresh, a third of them.
+# Each query by each recipe: a sixteenth of the pairs, with every query and every recipe, is for
+# every run of the suite. The others are heavy: where examples are fresh, a third of them.
 BY_RECIPE = [
-    pytest.param(query, recipe, marks=[pytest.mark.heavy] if (number + turn) % 8 else [])
+    pytest.param(query, recipe, marks=[pytest.mark.heavy] if (number + turn) % 16 else [])
     for number, query in enumerate(QUERIES)
     for turn, recipe in enumerate(recipe_names())
-    if (number + turn) % 8 == 0 or has_turn(number + turn // 8)
+    if (number + turn) % 16 == 0 or has_turn(number + turn // 16)
 ]
 
 

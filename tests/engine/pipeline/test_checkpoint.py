@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -23,8 +21,8 @@ from sase.errors import SaseError, SnapshotError
 from sase.planning.engine_plan import Options
 from sase.planning.recipes import recipe_names
 from tests.engine.operators.plans import BY_RECIPE, QUERIES, alone, plan_of, stream, told
+from tests.faults.processes import Programs
 
-ROOT = Path(__file__).parents[3]
 EVENTS = stream()
 # The same with disorder: rows that are late by up to two, and by four.
 MIXED = EVENTS.take(pa.array(sorted(range(50), key=lambda row: row + (row * 7) % 5)))
@@ -135,7 +133,7 @@ for path in sorted(folder.glob("*.plan")):
         ),
     ],
 )
-def test_in_a_new_process(recipe: str, lateness: int, tmp_path: Path) -> None:
+def test_in_a_new_process(recipe: str, lateness: int, tmp_path: Path, forked: Programs) -> None:
     import pyarrow.feather
 
     expected = {}
@@ -151,9 +149,7 @@ def test_in_a_new_process(recipe: str, lateness: int, tmp_path: Path) -> None:
         found = told(matcher.push(rest.slice(0, 9))) + told(matcher.push(rest.slice(9)))
         late = matcher.late["#row"].to_pylist()
         expected[name] = [*found, *told(matcher.finish()), late]
-    command = [sys.executable, "-c", CHILD, str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    forked.printed(CHILD, tmp_path)
     assert pickle.loads((tmp_path / "results").read_bytes()) == expected
 
 

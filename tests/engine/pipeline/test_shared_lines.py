@@ -11,14 +11,13 @@ import pyarrow as pa
 import pytest
 
 import sase
-from sase.engine.operators.batch_stacks import WholeStacks
 from sase.engine.operators.kleene.shared_line_store import SharedLineStore
 from sase.engine.pipeline.fused import scan
 from sase.planning.engine_plan import Options
 from sase.planning.physical.drive import Need, request_of
 from sase.planning.physical.line_drives import SharedLinesDrive
 from tests.engine.pipeline import test_fused_lines as fused_lines
-from tests.engine.pipeline.unfused import unfused
+from tests.engine.pipeline.unfused import unfused, whole_stacks
 from tests.seeds import draw_numbers, share
 
 PATTERNS = [
@@ -102,13 +101,7 @@ def test_stacks_of_rows_find_the_same(
     pattern: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An event takes all that waits, but for one that is simultaneous with it."""
-    over, rows = WholeStacks.push, list[int]()
-
-    def watched(self: WholeStacks, *arguments: Any) -> Any:
-        rows.append(len(rows))
-        return over(self, *arguments)
-
-    monkeypatch.setattr(WholeStacks, "push", watched)
+    rows = whole_stacks(monkeypatch)
     for number, ties in enumerate((0, 0.3, 0.9)):
         random = Random(3 * seed + number)
         events = stream(random, random.choice([1, 3, 20]), ties)
@@ -126,7 +119,7 @@ def test_stacks_of_rows_find_the_same(
 def test_the_streams_are_worth_it() -> None:
     """Most have matches."""
     shares = []
-    for seed in range(100):
+    for seed in range(40):
         random = Random(seed)
         events, text = stream(random, random.choice([1, 3, 20]), 0), query(random)
         shares.append(len(sase.match(text, events)) > 0)

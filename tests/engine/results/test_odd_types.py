@@ -107,6 +107,16 @@ def test_columns_of_odd_types_where_a_component_has_no_event(column: pa.Array) -
         assert told == expected
 
 
+@pytest.mark.parametrize(("mode", "buffers"), [("sparse", 2), ("dense", 3)])
+def test_an_empty_union_may_have_no_memory(mode: str, buffers: int) -> None:
+    fields = [pa.field("0", pa.int64()), pa.field("1", pa.string_view())]
+    children = [pa.array([], field.type) for field in fields]
+    column = pa.Array.from_buffers(pa.union(fields, mode), 0, [None] * buffers, children=children)
+    events = pa.table({"ts": pa.array([], pa.int64()), "type": pa.array([], pa.string())})
+    found = sase.match("EVENT A a", events.append_column("v", column)).to_arrow()
+    assert len(found) == 0 and "v" in [field.name for field in found.schema.field("a").type]
+
+
 @pytest.mark.parametrize("outer", ["list", "struct", "union", "runs"])
 def test_a_dictionary_of_an_extension_within_another_type(outer: str) -> None:
     """Arrow writes one and does not read it, so no snapshot has it: it is left out."""

@@ -17,7 +17,7 @@ from sase.engine.scripts import admission, shared_reading
 from sase.engine.scripts.pipeline import ScriptPipeline
 from tests.drawing.script_examples import ScriptExample, drawn
 from tests.drawing.script_statements import Statement
-from tests.drawing.script_ways import KINDS, RECIPES, ScriptWay, fault
+from tests.drawing.script_ways import KINDS, RECIPES, ScriptWay, check
 from tests.engine.scripts.test_shared_reading import pushed, shown, table
 from tests.seeds import draw_numbers, share, tries
 
@@ -101,12 +101,16 @@ def doubled(example: ScriptExample) -> ScriptExample:
     return replace(example, statements=(*example.statements, *again))
 
 
+def doubled_case(number: int) -> tuple[ScriptExample, ScriptWay]:
+    random = Random(number)
+    way = ScriptWay(random.choice(KINDS), random.choice(RECIPES), number)
+    return doubled(drawn(number)), way
+
+
 @pytest.mark.random
 @pytest.mark.parametrize("number", draw_numbers(share(12)))
 def test_every_way_of_running_finds_what_the_naive_way_does(number: int) -> None:
-    random = Random(number)
-    way = ScriptWay(random.choice(KINDS), random.choice(RECIPES), number)
-    assert fault(doubled(drawn(number)), way) is None
+    check(doubled_case, number)
 
 
 # ---------------------------------------------------------------- how often

@@ -200,11 +200,18 @@ def _union_of(children: list[pa.Array], union: pa.UnionArray) -> pa.UnionArray:
     names = [kind.field(n).name for n in range(kind.num_fields)]
     # Arrow returns the codes and offsets of a slice as those of the first rows of the whole.
     count, at, buffers = len(union), union.offset, union.buffers()
-    codes = pa.array(np.frombuffer(buffers[1], np.int8, count, at))
+    codes = _numbers(buffers[1], "i1", count, at)
     if kind.mode == "sparse":
         return pa.UnionArray.from_sparse(codes, children, names, kind.type_codes)
-    offsets = pa.array(np.frombuffer(buffers[2], np.int32, count, 4 * at))
+    offsets = _numbers(buffers[2], "i4", count, 4 * at)
     return pa.UnionArray.from_dense(codes, offsets, children, names, kind.type_codes)
+
+
+def _numbers(buffer: pa.Buffer | None, kind: str, count: int, begin: int) -> pa.Array:
+    """A number of integers of a buffer; an empty array may have none."""
+    if buffer is None or not count:
+        return pa.array(np.empty(0, kind))
+    return pa.array(np.frombuffer(buffer, kind, count, begin))
 
 
 def decoded(chunk: pa.DictionaryArray) -> pa.Array:

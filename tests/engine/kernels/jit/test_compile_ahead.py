@@ -93,6 +93,7 @@ def test_what_came_with_the_package_is_not_compiled_ahead(tmp_path: Path) -> Non
     assert (out, err) == ("0 0 [0, -1, 1]", "")
 
 
+@pytest.mark.heavy
 def test_what_only_looks_at_a_plan_compiles_nothing(tmp_path: Path) -> None:
     program = """
 import sase

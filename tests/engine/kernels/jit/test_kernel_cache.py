@@ -134,6 +134,7 @@ def test_a_disk_that_is_full(package: Path) -> None:
     assert run(package) == ("[0, 4, 8] 1\n", "")
 
 
+@pytest.mark.heavy
 @posix
 def test_a_process_that_is_killed_while_it_writes(package: Path) -> None:
     """A part that it has begun to write is not looked at, and is written over."""
@@ -158,6 +159,7 @@ shutil.rmtree(kernel_folder())
 """
 
 
+@pytest.mark.heavy
 def test_a_folder_that_is_removed_meanwhile(package: Path) -> None:
     assert run(package, REMOVED + PROGRAM) == ("[0, 4, 8] 1\n", COMPILING)
     assert run(package) == ("[0, 4, 8] 1\n", "")

@@ -65,7 +65,13 @@ def test_it_is_loaded_and_nothing_is_compiled_or_kept(package: Path) -> None:
     assert list(package.rglob("kernels-*")) == []
 
 
-@pytest.mark.parametrize("level", levels(), ids=lambda level: level.name)
+@pytest.mark.parametrize(
+    "level",
+    [
+        pytest.param(level, marks=[pytest.mark.heavy] if number else [], id=level.name)
+        for number, level in enumerate(levels())
+    ],
+)
 def test_each_level_that_the_cpu_has(package: Path, level: Level) -> None:
     if missing := lacking(level):
         pytest.skip(f"the CPU has no {missing[0]}")
@@ -178,6 +184,7 @@ def test_it_can_be_left_aside(package: Path) -> None:
 # ---------------------------------------------------------------- damage
 
 
+@pytest.mark.heavy
 def test_a_damaged_kernel(package: Path) -> None:
     path = best(package / "sase/engine/kernels/machine_code")
     content = path.read_bytes()

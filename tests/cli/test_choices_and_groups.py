@@ -1,4 +1,4 @@
-"""Repeated groups on the command line: every format, files in pieces, streams, checks."""
+"""Choices and repeated groups on the command line: every format, pieces, streams, checks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ import sase
 from sase.cli.main import main
 from tests.engine.branches.test_threads import events
 
-QUERY = (
+CHOICE = "EVENT SEQ(A a, (B b OR C+ c[])?, D d) WHERE [id] AND a.v <= d.v WITHIN 9"
+WAITING = "EVENT SEQ(A a, B b, !(C c)) OR SEQ(A a, (B b OR D d)) WHERE [id] WITHIN 6"
+GROUP = (
     "EVENT SEQ(A a, (SEQ(B b, C? c) OR D+ d[])+ g[]) WHERE skip_till_next_match { [id] } WITHIN 9"
 )
 NEGATED = "EVENT SEQ(A a, (SEQ(B b, !(D d), C c))+ g[], !(A x)) WHERE [id] WITHIN 12"
+QUERIES = (CHOICE, WAITING, GROUP, NEGATED)
 
 
 @pytest.fixture(autouse=True)
@@ -35,30 +38,40 @@ def run(query: str, *arguments: str, file: str = "events.parquet") -> int:
 
 def wanted(query: str) -> list[dict[str, Any]]:
     found = sase.match(query, events(), seq="seq", threads=1).to_pylist()
-    assert any(len(row["g"]) > 1 for row in found) or query == NEGATED and found
+    if query in (CHOICE, WAITING):
+        assert any(row["b"] is None for row in found) and any(row["b"] for row in found)
+    else:
+        assert any(len(row["g"]) > 1 for row in found) or query == NEGATED and found
     return found
 
 
-def test_iterations_are_in_every_format() -> None:
-    expected = wanted(QUERY)
+def flat(event: dict[str, Any] | None) -> Any:
+    """The attribute of an event in a column of its own, or of none."""
+    return event and event["id"]
+
+
+@pytest.mark.parametrize(("query", "event", "several"), [(CHOICE, "b", "c"), (GROUP, "a", "g")])
+def test_matches_are_in_every_format(query: str, event: str, several: str) -> None:
+    """A variable without an event is NULL; iterations are a list."""
+    expected = wanted(query)
     for ending in ("parquet", "arrow", "jsonl", "csv"):
-        assert run(QUERY, "-o", f"found.{ending}") == 0
+        assert run(query, "-o", f"found.{ending}") == 0
     assert pyarrow.parquet.read_table("found.parquet").to_pylist() == expected
     assert pa.ipc.open_file("found.arrow").read_all().to_pylist() == expected
     assert [json.loads(line) for line in Path("found.jsonl").read_text().splitlines()] == expected
-    flat = pyarrow.csv.read_csv("found.csv").to_pylist()
-    assert [row["a_id"] for row in flat] == [row["a"]["id"] for row in expected]
-    assert [json.loads(row["g"]) for row in flat] == [row["g"] for row in expected]
+    rows = pyarrow.csv.read_csv("found.csv").to_pylist()
+    assert [row[f"{event}_id"] for row in rows] == [flat(row[event]) for row in expected]
+    assert [json.loads(row[several]) for row in rows] == [row[several] for row in expected]
 
 
-@pytest.mark.parametrize("query", [QUERY, NEGATED])
+@pytest.mark.parametrize("query", QUERIES)
 def test_files_in_pieces(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sase.engine.pipeline.batch.MOST_HELD", -1)
     assert run(query, "-o", "found.parquet") == 0
     assert pyarrow.parquet.read_table("found.parquet").to_pylist() == wanted(query)
 
 
-@pytest.mark.parametrize("query", [QUERY, NEGATED])
+@pytest.mark.parametrize("query", QUERIES)
 def test_a_stream(
     query: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,7 +85,7 @@ def test_a_stream(
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize(
     "query",
-    [QUERY, NEGATED, QUERY.replace("[id]", "a.v > 1"), f"{QUERY} LIMIT 3"],
+    [GROUP, NEGATED, GROUP.replace("[id]", "a.v > 1"), f"{GROUP} LIMIT 3"],
 )
 def test_threads_find_what_one_finds(query: str, threads: int) -> None:
     found = sase.match(query, events(), seq="seq", threads=threads).to_pylist()
