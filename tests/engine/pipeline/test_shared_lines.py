@@ -14,9 +14,11 @@ import sase
 from sase.engine.operators.batch_stacks import WholeStacks
 from sase.engine.operators.kleene.shared_line_store import SharedLineStore
 from sase.engine.pipeline.fused import scan
+from sase.lang.parser import parse_query
 from sase.planning.engine_plan import Options
 from sase.planning.physical.drive import request_of
 from sase.planning.physical.line_drives import SharedLinesDrive
+from tests import naive
 from tests.engine.pipeline import test_fused_lines as fused_lines
 from tests.engine.pipeline.unfused import unfused
 from tests.seeds import draw_numbers, share
@@ -90,6 +92,33 @@ def test_they_are_those_of_blocks(seed: int, ties: float) -> None:
     assert paths(plan.run(events)) == {"shared lines": COUNT}
     if plan.engine.split.before is not None:
         assert found(plan, events, threads=2)[:2] == expected[:2]
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("seed", draw_numbers(share(200)))
+def test_they_are_those_of_the_naive_matcher(seed: int) -> None:
+    """In its order, with ties, with keys that are NULL, and by several threads."""
+    random = Random(seed)
+    kept = slice(0, random.randrange(8, 35))
+    events, text = (
+        stream(random, random.choice([1, 2, 3]), random.choice([0, 0.3, 0.6, 0.9])),
+        query(random),
+    )
+    events = events[kept]
+    if random.random() < 0.2:
+        ids = [None if random.random() < 0.1 else each for each in events["id"].to_pylist()]
+        events = events.set_column(2, "id", pa.array(ids, pa.int64()))
+    sizes = Options(
+        block=random.choice([1, 3, 64]), chunk=random.choice([1, 3, 64]),
+        stack=random.choice([1, 4]), many_keys=random.choice([1, 1 << 13]),
+    )  # fmt: skip
+    plan = replace(sase.compile(text, events), options=sizes)
+    known = naive.match(parse_query(text), events.to_pylist())
+    rows = plan.run(events, threads=random.choice([1, 1, 2, 4])).rows
+    shown = [
+        [of if isinstance(of, list) else [of] for of in row.values()] for row in rows.to_pylist()
+    ]
+    assert shown == [[[*of] for of in each.events] for each in known]
 
 
 @pytest.mark.random
