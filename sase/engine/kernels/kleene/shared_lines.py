@@ -35,6 +35,7 @@ from sase.engine.kernels.jit.signatures import OutInt32Rows, OutInts, OutInts32
 from sase.engine.kernels.kleene.line_scan import (
     BY_TIME,
     CODE,
+    MANY,
     PIECE,
     READ,
     LineStream,
@@ -323,6 +324,7 @@ def fused_shared_lines(
     cells, at, last, begin = stacks.cells, stacks.at, rules.levels - 1, stacks.at[EVENT]
     measures = stream.times if rules.measure == BY_TIME else stream.times[:0]
     span, first, known, oldest = rules.span, at[ALIVE], NOTHING, 0
+    is_far = stacks.heads.shape[0] >= MANY * last  # few keys stay in the cache
     at[OFFSET] = stream.position - stream.row
     while begin < behind:
         count = min(PIECE, behind - begin)
@@ -334,7 +336,8 @@ def fused_shared_lines(
         read_codes(stream, begin, count, last, room)
         for place in range(count):
             row, key = stream.row + begin + place, room[CODE + place]
-            fetch_tops(stream, stacks, begin, place, count, last, room)
+            if is_far:
+                fetch_tops(stream, stacks, begin, place, count, last, room)
             takes = int(stream.takes[begin + place])
             if takes == 0:
                 continue
