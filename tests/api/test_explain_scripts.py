@@ -112,8 +112,9 @@ def test_what_executed_a_shared_reading_is_counted() -> None:
     assert (none.events, none.declined) == (None, GIVEN_NONE)
 
 
-def test_who_took_over_in_a_shared_reading_is_told() -> None:
-    """Shared lines leave simultaneous events to the fused lines; each is counted."""
+def test_who_took_over_in_a_shared_reading_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shared lines leave too many events to the fused lines; each is counted."""
+    monkeypatch.setattr("sase.engine.pipeline.fused.lines.MOST_NUMBERS", 600)
     rows = [{"type": "ABC"[n % 3], "ts": n // 2, "id": n % 2} for n in range(600)]
     text = "EVENT SEQ(A a, B+ b[], C c) WHERE skip_till_next_match { [id] } WITHIN 9"
     script = sase.Script(f"{text}; EVENT SEQ(A a, C c) WHERE [id] WITHIN 9", rows)
@@ -121,7 +122,7 @@ def test_who_took_over_in_a_shared_reading_is_told() -> None:
     (use, *_), paths = script.run(rows)["query_1"].report.fused[::-1], shared_paths(explained)
     assert (use.path, use.events) == ("fused lines", 600)
     assert (paths["fused lines"].events, paths["fused lines"].matches) == (600, use.matches)
-    assert paths["shared lines"].refused == Need.NO_TIES.value
+    assert paths["shared lines"].refused == Need.FEW_EVENTS.value
     said = " ".join(explained.to_text().split())
     assert (
         f"shared reading by the fused lines, which took 600 events and found {use.matches:,}"

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.engine.columns.arrays import Numbers
+from sase.engine.columns.arrays import Numbers, copy_stretch
 from sase.engine.columns.kept_memory import reused
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.scan.batch_scan import (
@@ -30,6 +30,14 @@ from sase.engine.kernels.scan.fused_scan import ROWS, ScanInput, ScanResult
 Gaps: TypeAlias = tuple[Numbers, Numbers] | None
 # Numbers are of 32 bits.
 MOST_NUMBERS = 1 << 31
+
+
+def widened(numbers: NDArray[np.int32], first: int, count: int, more: int) -> NDArray[np.int32]:
+    """Copy a ring with the entries of a range of numbers into one for more, and half as many."""
+    room = 1 << int(count - first + more + more // 2 - 1).bit_length()
+    wider = np.empty((room, *numbers.shape[1:]), np.int32)
+    copy_stretch(numbers, wider, first, count)
+    return wider
 
 
 def may_have_rows(events: int, levels: int, gaps: Gaps = None) -> bool:
@@ -99,18 +107,12 @@ class WholeStacks:
         return found
 
     def _widen(self, more: int) -> None:
-        """Give the ring of cells room for more numbers, and half as many again."""
+        """Give the ring of cells room for more numbers."""
         arrays = self._arrays
-        first, count = arrays.at[ALIVE], arrays.at[COUNT]
-        room = 1 << int(count - first + more + more // 2 - 1).bit_length()
-        numbers = np.arange(first, count)
-        before, after = numbers & (len(arrays.cells) - 1), numbers & (room - 1)
-        cells = np.empty((room, FIELDS), np.int32)
-        cells[after] = arrays.cells[before]
-        self._arrays = arrays._replace(cells=cells)
+        first, count = int(arrays.at[ALIVE]), int(arrays.at[COUNT])
+        self._arrays = arrays._replace(cells=widened(arrays.cells, first, count, more))
         if self._absences is not None:
-            floors = np.empty(room, np.int32)
-            floors[after] = self._absences.floors[before]
+            floors = widened(self._absences.floors, first, count, more)
             self._absences = self._absences._replace(floors=floors)
 
     @property

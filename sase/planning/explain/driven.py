@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 from sase.planning.declined import NO_NEGATIVE_GROUP, NO_RUNS, NO_SCAN, NO_TREE, Declined
 from sase.planning.engine_plan import EnginePlan
-from sase.planning.physical.drive import DriveRequest, Feed, Need
+from sase.planning.physical.drive import DriveRequest, Feed
 from sase.planning.physical.drives import DRIVES
+from sase.planning.physical.line_drives import SharedLinesDrive
 from sase.planning.physical.stack_drives import FusedScanDrive
 from sase.planning.quantities import duration
 
@@ -102,8 +103,8 @@ def _otherwise(path: PhysicalPath, taken: Sequence[PhysicalPath]) -> str:
     """How the events are read that do not meet the needs of a drive."""
     if path.feed is Feed.PUSHED:
         return _of_pieces(taken)
-    has_ties = Need.NO_TIES.value in path.needs
-    return "by the fused lines or block by block" if has_ties else "block by block"
+    is_shared = path.name == SharedLinesDrive.name
+    return "by the fused lines or block by block" if is_shared else "block by block"
 
 
 def _taken(path: PhysicalPath, otherwise: str) -> Iterator[str]:

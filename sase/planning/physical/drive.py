@@ -55,7 +55,7 @@ class Need(Enum):
     FEW_KEYS = "there are at most 8,388,608 keys"
     MOST_OF_TYPES = "at least a third of the first events are of the query's types"
     NUMBERS = "the compared values are numbers of one kind, none NULL"
-    NO_TIES = "no events are simultaneous"
+    FEW_EVENTS = "there are fewer than 2,147,483,648 events"
     SAME_SCHEMA = "batches are of Arrow, of one schema"
     SMALL_BATCH = "batches have at most 16,384 rows"
     IN_PLACE = "types come in one dictionary and keys as whole numbers"

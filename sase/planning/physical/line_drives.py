@@ -37,10 +37,8 @@ class LineDrive(Drive):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """The needs; `NO_TIES` only with a series, `NUMBERS` only if events are compared."""
-        found = super().needs
-        idle = {Need.NO_TIES: not self.has_series, Need.NUMBERS: not self.compares}
-        return tuple(each for each in found if not idle.get(each))
+        """The needs; `NUMBERS` only if events are compared."""
+        return tuple(each for each in super().needs if self.compares or each is not Need.NUMBERS)
 
     @classmethod
     def of(cls, request: DriveRequest) -> Self | Declined:
@@ -71,9 +69,10 @@ class SharedLinesDrive(LineDrive):
 
     name = "shared lines"
     summary = (
-        "runs that wait for the same events share a stack, from columns to matches, by one kernel"
+        "runs that wait for the same events share a stack of rows, from columns to matches, by one"
+        " kernel"
     )
-    every_need = (Need.MOST_OF_TYPES, Need.INTEGER_KEYS, Need.NO_TIES, Need.FEW_KEYS)
+    every_need = (Need.MOST_OF_TYPES, Need.INTEGER_KEYS, Need.FEW_EVENTS, Need.FEW_KEYS)
 
     @classmethod
     def of(cls, request: DriveRequest) -> Self | Declined:
@@ -110,9 +109,7 @@ class FusedLinesDrive(LineDrive):
 def kept_apart(lines: nodes.RunEvaluation) -> str | None:
     """The reason why deterministic runs do not share their events, or None.
 
-    They share events if all runs that wait for a component accept the same events, and a window
-    ends the runs. This function does not check for simultaneous events, with which runs of series
-    are stored separately, too.
+    They share events if all runs that wait for a component accept the same events.
     """
     last, series = lines.components[-1], lines.components[-2:-1]
     # An event of any type matches several components.
@@ -127,7 +124,6 @@ def kept_apart(lines: nodes.RunEvaluation) -> str | None:
         "a series has a greatest length": any(
             not each.is_single and each.maximum is not None for each in series
         ),
-        "no window ends runs": lines.window is None,
         "the window counts the events of a partition": lines.counts_in_partitions,
     }
     return first_of(asks_more)

@@ -102,6 +102,21 @@ def test_tables_of_small_chunks_are_joined_once_they_are_proved(rows: int) -> No
     assert len(found)
 
 
+@pytest.mark.parametrize(
+    "kind", [pa.int8(), pa.uint64(), pa.timestamp("ns"), pa.timestamp("s", "Asia/Tokyo")], ids=str
+)
+@pytest.mark.parametrize("values", [[1, 2, 3], [1, None, 3], []])
+def test_numbers_and_times_are_joined_with_their_type(
+    kind: pa.DataType, values: list[int | None]
+) -> None:
+    chunk = pa.array([0, *values], kind)[1:]
+    given = pa.chunked_array([chunk] * 20)
+    joined = gather.concatenated(given)
+    joined.validate(full=True)
+    assert joined.equals(given)
+    assert joined.num_chunks == 1
+
+
 def test_what_arrow_cannot_join_stays_as_it_is() -> None:
     """Dictionaries that are great, or together too great for their indexes, and those of NULL."""
     greats = pa.DictionaryArray.from_arrays([0, 1], list(map(str, range(gather.SMALL + 1))))

@@ -50,7 +50,7 @@ SAID = {
     SHARED.replace("A+", "A{1,2}"): (OTHERS, "greatest length", "", OTHERS),
     SHARED.replace("A+ a[], B b", "A a, B+ b[]"): (OTHERS, "last component", "", OTHERS),
     SHARED.replace("B b", "ANY(A, B) b"): (OTHERS, "fits several", "", OTHERS),
-    SHARED.replace(" WITHIN 9", ""): (OTHERS, "no window", "", OTHERS),
+    SHARED.replace(" WITHIN 9", ""): (OTHERS, "", "shared stacks", OTHERS),
     SHARED + " EVENTS PER PARTITION": (OTHERS, "of a partition", "", OTHERS),
 }  # fmt: skip
 
@@ -111,21 +111,24 @@ def test_a_run_counts_what_a_path_took() -> None:
         assert "NULL" in (use.refused or "")
 
 
-def test_simultaneous_events_keep_runs_of_series_apart() -> None:
-    """That is known when they are there; of single events they do not matter."""
+def test_more_events_than_32_bits_number_keep_runs_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is known when they are there; simultaneous events do not matter."""
     tied = EVENTS.set_column(0, "ts", pa.array([number // 2 for number in range(COUNT)]))
     matches = sase.match(SHARED, tied)
-    shared, apart = matches.report.fused
-    assert (shared.path, shared.events, shared.matches) == ("shared lines", 0, 0)
-    assert "simultaneous" in (shared.refused or "")
-    assert apart == FusedUse("fused lines", COUNT, matches=len(matches))
+    (use,) = matches.report.fused
+    assert (use.path, use.events, use.refused) == ("shared lines", COUNT, None)
     assert matches.rows == sase.match(SHARED, tied, plan="unfused").rows
+    monkeypatch.setattr("sase.engine.pipeline.fused.lines.MOST_NUMBERS", COUNT // 5)
+    few = sase.match(SHARED, tied)
+    assert few.rows == matches.rows
+    shared, apart = few.report.fused
+    assert (shared.path, shared.events, shared.matches) == ("shared lines", 0, 0)
+    assert "fewer than" in (shared.refused or "")
+    assert apart == FusedUse("fused lines", COUNT, matches=len(matches))
     for threads in (2, 5):
         found = sase.compile(SHARED, tied).run(tied, threads=threads)
         assert found.rows == matches.rows
-        assert found.report.fused == matches.report.fused
-    (use,) = sase.match(SHARED.replace("A+ a[]", "A a"), tied).report.fused
-    assert (use.path, use.events, use.refused) == ("shared lines", COUNT, None)
+        assert found.report.fused == few.report.fused
 
 
 @pytest.mark.parametrize("text", [PLAIN, SHARED, LINES])

@@ -13,9 +13,11 @@ import pytest
 import sase
 from sase.engine.operators.kleene.shared_line_store import SharedLineStore
 from sase.engine.pipeline.fused import scan
+from sase.lang.parser import parse_query
 from sase.planning.engine_plan import Options
-from sase.planning.physical.drive import Need, request_of
+from sase.planning.physical.drive import request_of
 from sase.planning.physical.line_drives import SharedLinesDrive
+from tests import naive
 from tests.engine.pipeline import test_fused_lines as fused_lines
 from tests.engine.pipeline.unfused import unfused, whole_stacks
 from tests.seeds import draw_numbers, share
@@ -24,7 +26,7 @@ PATTERNS = [
     "A a, B b", "A a, B b, C c", "A a, B b, C c, D d", "A+ a[], D d", "A a, B+ b[], D d",
     "A a, C{2,} c[], D d", "A{3,} a[], D d", "A a, B b, C+ c[], D d",
 ]  # fmt: skip
-WINDOWS = ["WITHIN 9", "WITHIN 40", "WITHIN 25 INCLUSIVE", "WITHIN 30 EVENTS", "WITHIN 200"]
+WINDOWS = ["WITHIN 9", "WITHIN 40", "WITHIN 25 INCLUSIVE", "WITHIN 30 EVENTS", "WITHIN 200", ""]
 COUNT = 600
 # An odd number, which makes keys wide integers that differ.
 WIDE = 0x1E3779B97F4A7C15
@@ -47,8 +49,9 @@ def stream(random: Random, keys: int, ties: float) -> pa.Table:
 def query(random: Random) -> str:
     """One without a condition on several events."""
     pattern = random.choice(PATTERNS)
-    first = pattern.split()[1].partition(",")[0]
-    event = first if first != "a[]" else random.choice(["a[1]", "a[i]"])
+    variable = random.choice(pattern.split()[1::2]).strip(",[]")
+    is_series = f"{variable}[]" in pattern
+    event = random.choice([f"{variable}[1]", f"{variable}[i]"]) if is_series else variable
     simple = random.choice(["", "", f"{event}.v > 2", f"{event}.v != 3"])
     conditions = " AND ".join(
         filter(None, [random.choice(["[id]", "[id]", "[id, k]", ""]), simple])
@@ -72,9 +75,9 @@ def found(plan: sase.Plan, events: pa.Table, threads: int = 1) -> list[Any]:
 
 @pytest.mark.random
 @pytest.mark.parametrize("seed", draw_numbers(share(120)))
-@pytest.mark.parametrize("ties", [0, 0.3])
+@pytest.mark.parametrize("ties", [0, 0.3, 0.8])
 def test_they_are_those_of_blocks(seed: int, ties: float) -> None:
-    """In the same order, with any room; of simultaneous events where there is no series."""
+    """In the same order, with any room, also of simultaneous events."""
     random = Random(seed)
     events, text = stream(random, random.choice([1, 3, 20]), ties), query(random)
     sizes = Options(
@@ -85,13 +88,36 @@ def test_they_are_those_of_blocks(seed: int, ties: float) -> None:
     assert SharedLinesDrive.drives(request_of(plan.operators))
     expected = found(unfused(plan), events)
     assert found(plan, events) == expected
-    is_shared = not ties or "[]" not in text
-    shared, *others = plan.run(events).report.fused
-    assert (shared.path, shared.events) == ("shared lines", COUNT * is_shared)
-    assert [use.path for use in others] == ["fused lines"] * (not is_shared)
-    assert all(use.events == COUNT or use.refused == Need.CODES_FIT.value for use in others)
+    assert paths(plan.run(events)) == {"shared lines": COUNT}
     if plan.engine.split.before is not None:
         assert found(plan, events, threads=2)[:2] == expected[:2]
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("seed", draw_numbers(share(200)))
+def test_they_are_those_of_the_naive_matcher(seed: int) -> None:
+    """In its order, with ties, with keys that are NULL, and by several threads."""
+    random = Random(seed)
+    kept = slice(0, random.randrange(8, 35))
+    events, text = (
+        stream(random, random.choice([1, 2, 3]), random.choice([0, 0.3, 0.6, 0.9])),
+        query(random),
+    )
+    events = events[kept]
+    if random.random() < 0.2:
+        ids = [None if random.random() < 0.1 else each for each in events["id"].to_pylist()]
+        events = events.set_column(2, "id", pa.array(ids, pa.int64()))
+    sizes = Options(
+        block=random.choice([1, 3, 64]), chunk=random.choice([1, 3, 64]),
+        stack=random.choice([1, 4]), many_keys=random.choice([1, 1 << 13]),
+    )  # fmt: skip
+    plan = replace(sase.compile(text, events), options=sizes)
+    known = naive.match(parse_query(text), events.to_pylist())
+    rows = plan.run(events, threads=random.choice([1, 1, 2, 4])).rows
+    shown = [
+        [of if isinstance(of, list) else [of] for of in row.values()] for row in rows.to_pylist()
+    ]
+    assert shown == [[[*of] for of in each.events] for each in known]
 
 
 @pytest.mark.random
@@ -170,7 +196,6 @@ def test_codes_of_keys_that_never_come_again(monkeypatch: pytest.MonkeyPatch) ->
         "SEQ(A{1,2} a[], B b) WHERE skip_till_next_match { [id] } WITHIN 50",
         "SEQ(A a, B+ b[]) WHERE skip_till_next_match { [id] } WITHIN 50",
         "SEQ(A a, ANY(A, B) b) WHERE skip_till_next_match { [id] } WITHIN 50",
-        "SEQ(A a, B b) WHERE skip_till_next_match { [id] }",
         "SEQ(A a, B b) WHERE skip_till_next_match { [id] } WITHIN 9 EVENTS PER PARTITION",
     ],
 )  # fmt: skip
@@ -187,9 +212,10 @@ def test_what_asks_more_keeps_lines_apart(text: str) -> None:
 @pytest.mark.random
 @pytest.mark.parametrize("seed", draw_numbers(share(60)))
 def test_costs_know_which_plans_share(seed: int) -> None:
-    """Of other fused lines, too, where no two events are simultaneous."""
+    """Of other fused lines, too."""
     random = Random(seed)
-    events, text = fused_lines.stream(random, 60, 0), fused_lines.query(random)
+    ties = random.choice([0, 0.3])
+    events, text = fused_lines.stream(random, 60, ties), fused_lines.query(random)
     text = f"{text} HAVING TRUE" if random.random() < 0.1 else text
     plan = sase.compile(text, events)
     taken = paths(plan.run(events, threads=1))

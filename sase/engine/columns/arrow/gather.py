@@ -99,6 +99,12 @@ def concatenated(column: pa.ChunkedArray) -> pa.ChunkedArray:
         pa.types.is_dictionary(column.type) and len(column.chunk(last).dictionary) > SMALL
     ):
         return column
+    is_copied = pa.types.is_integer(column.type) or pa.types.is_timestamp(column.type)
+    if is_copied and not column.null_count:
+        # NumPy takes memory in huge pages: this takes half the time.
+        values = column.to_numpy()
+        buffers = [None, pa.py_buffer(values.view(f"i{values.itemsize}"))]
+        return pa.chunked_array([pa.Array.from_buffers(column.type, len(values), buffers)])
     try:
         return pa.chunked_array([column.combine_chunks()], column.type)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # type or index too narrow

@@ -101,12 +101,12 @@ class BatchRange(NamedTuple):
 
 @inlined
 def moved_on(
-    sought: BatchRange, stacks: BatchStacks, row: int, first: int, known: int, oldest: int
-) -> tuple[int, int, int]:
+    measures: Ints, span: int, cells: OutInt32Rows, count: int, row: int, first: int, known: int,
+    oldest: int,
+) -> tuple[int, int, int]:  # fmt: skip
     """The first number in the window of a row's event; the last one measured, and its measure."""
-    measures, cells, count = sought.measures, stacks.cells, stacks.at[COUNT]
     counts_events, mask = measures.shape[0] == 0, cells.shape[0] - 1
-    bound = window_start(row if counts_events else measures[row], sought.span)
+    bound = window_start(row if counts_events else measures[row], span)
     while first < count:
         if known != first:
             known, oldest = first, cells[first & mask, ROW]
@@ -182,11 +182,14 @@ def push_apart(
     """Push the events of a step, of which no two are simultaneous."""
     at, heads, first = stacks.at, stacks.heads, stacks.at[ALIVE]
     every, width, known, oldest = (1 << stacks.counts.shape[1]) - 1, heads.shape[1], -1, 0
+    measures, span = sought.measures, sought.span
     for i in range(events):
         prefetch(heads, room[KEY, min(i + AHEAD, events - 1)] * width)
         row, key, left = begin + room[PLACE, i], room[KEY, i], room[STATE, i] & every
         if left != 1:
-            first, known, oldest = moved_on(sought, stacks, row, first, known, oldest)
+            first, known, oldest = moved_on(
+                measures, span, stacks.cells, at[COUNT], row, first, known, oldest
+            )
         while left != 0:  # from the last level down, since an event never follows itself
             level = top_bit(left)
             left ^= 1 << level
@@ -203,6 +206,7 @@ def push_groups(
     """Push the events of a step, group by group of simultaneous ones."""
     at, heads, origins, first = stacks.at, stacks.heads, stacks.origins, stacks.at[ALIVE]
     levels, width, known, oldest = stacks.counts.shape[1], heads.shape[1], -1, 0
+    measures, span = sought.measures, sought.span
     i = 0
     while i < events:
         group = at[COUNT]
@@ -212,7 +216,9 @@ def push_groups(
             if i > begun and (ties.shape[0] == 0 or ties[row] != ties[begin + room[PLACE, begun]]):
                 break
             prefetch(heads, room[KEY, min(i + AHEAD, events - 1)] * width)
-            first, known, oldest = moved_on(sought, stacks, row, first, known, oldest)
+            first, known, oldest = moved_on(
+                measures, span, stacks.cells, at[COUNT], row, first, known, oldest
+            )
             for level in range(levels):
                 if (left >> level) & 1 and try_level(
                     stacks, absences, row, key, level, first, sought.takes
@@ -347,7 +353,9 @@ def _batch_scan(
             lacks = GROUP
             break
         # Instances out of the window of the next event need no place.
-        at[ALIVE], _, _ = moved_on(sought, stacks, begin, at[ALIVE], -1, 0)
+        at[ALIVE], _, _ = moved_on(
+            sought.measures, sought.span, stacks.cells, at[COUNT], begin, at[ALIVE], -1, 0
+        )
         address = types[ADDRESS] + (begin << (types[FORM] >> 1))
         count = admit_types(address, types[FORM], reading.states, room, length)
         if at[COUNT] - at[ALIVE] + count * most > stacks.cells.shape[0]:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from sase.engine.blocks.block import Block
-from sase.engine.columns.arrays import grown, with_rooms, zeros
+from sase.engine.columns.arrays import grown, zeros
 from sase.engine.kernels.jit.arrow_memory import BLOCK
 from sase.engine.kernels.kleene import shared_lines as shared
 from sase.engine.kernels.kleene.line_scan import BY_TIME, PIECE, READ, LineStream
 from sase.engine.kernels.kleene.line_store import NO_EXTENT, NO_LINE
 from sase.engine.kernels.kleene.run_nodes import PAUSED
-from sase.engine.kernels.kleene.shared_lines import MASK, LineStacks
-from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.kleene.shared_lines import LineStacks
+from sase.engine.kernels.scan.batch_scan import ALIVE, COUNT, FIELDS, ROW
+from sase.engine.kernels.sentinels import LATEST, NOTHING
+from sase.engine.operators.batch_stacks import widened
 from sase.engine.operators.contract import Counters
 from sase.engine.operators.kleene.line_store import LineStore
 
-# The initial room for the instances of a level, and for the events of a series.
+# The initial room for instances, and for the events of a series.
 ROOM, SERIES = 4 * PIECE, 1 << 10
 
 
@@ -28,22 +30,20 @@ class SharedLineStore(LineStore):
     def begin(self, events: Block, keys: int, *, is_ranked: bool) -> bool:
         """Fuse over events with dense keys; all lines at a level take the same events."""
         assert self._gate == NOTHING and not self._program.code.moments
-        stacked, self._compared = self._levels - 1, []
-        ends = np.zeros((3, stacked), np.int64)
-        ends[MASK] = ROOM - 1
+        self._compared, at = [], np.zeros(shared.COUNTERS, np.int64)
+        at[shared.GROUP], at[shared.TIE] = LATEST, NOTHING
         self._stacks = LineStacks(
-            np.zeros((stacked, ROOM, shared.FIELDS), np.int64),
-            zeros((keys * stacked,)),
-            ends,
+            np.empty((ROOM, FIELDS), np.int32),
+            zeros((keys * (self._levels - 1),), np.int32),
             np.empty(SERIES + BLOCK, np.int64),
-            np.zeros(2, np.int64),
+            at,
         )
         self._piece = np.empty(READ + shared.MOST_CHOICES, np.int64)
         return True
 
     def rewind(self) -> None:
         """Continue with the first of several events."""
-        self._stacks.at[0] = 0
+        self._stacks.at[shared.EVENT] = 0
 
     def push_stream(self, stream: LineStream, end: int) -> int:
         """Apply events up to one until the kernel stops; return its reason."""
@@ -64,49 +64,37 @@ class SharedLineStore(LineStore):
 
     def count_begun(self, lines: int) -> None:
         """Count lines that events begin in other stacks."""
-        self._stacks.at[1] += lines
+        self._stacks.at[shared.BEGUN] += lines
 
     # ------------------------------------------------------------ room
 
     def make_room_for_keys(self, keys: int) -> None:
         """Make room for the stacks of a number of keys."""
-        heads, needed = self._stacks.heads, keys * len(self._stacks.cells)
+        heads, needed = self._stacks.heads, keys * (self._levels - 1)
         if needed > len(heads):
-            self._code.check_memory(8 * needed)
+            self._code.check_memory(heads.itemsize * needed)
             self._stacks = self._stacks._replace(heads=grown(heads, needed))
 
     def _make_room_for_lines(self) -> None:
-        """Double the room for instances of each level that has too little."""
+        """Make room for the instances of a piece."""
         stacks = self._stacks
-        counts, tails, masks = stacks.ends.tolist()
-        before = [mask + 1 for mask in masks]
-        alive = map(int.__sub__, counts, tails)
-        rooms = [
-            2 * room if each + PIECE > room else room
-            for each, room in zip(alive, before, strict=True)
-        ]
-        # Reserved memory is not in use yet. If too little is reserved, all rows are copied.
-        kept = sum(before) if max(rooms) <= stacks.cells.shape[1] else 0
-        self._code.check_memory(stacks.cells.itemsize * shared.FIELDS * (sum(rooms) - kept))
-        cells = with_rooms(stacks.cells, before, rooms, tails, counts)
-        stacks.ends[MASK] = [room - 1 for room in rooms]
-        self._stacks = stacks._replace(cells=cells)
+        first, count = int(stacks.at[ALIVE]), int(stacks.at[COUNT])
+        self._code.check_memory(stacks.cells.itemsize * FIELDS * 2 * (count - first + PIECE))
+        self._stacks = stacks._replace(cells=widened(stacks.cells, first, count, PIECE))
 
     # ------------------------------------------------------------ time and counts
 
     def expire(self, bound: int) -> int:
         """Return the first event of any instance, or `NOTHING`; kernels expire lines."""
-        ends, cells = self._stacks.ends, self._stacks.cells
-        alive = [
-            int(level[tail & mask, shared.EVENT])
-            for level, count, tail, mask in zip(cells, *ends, strict=True)
-            if tail < count
-        ]
-        return min(alive, default=NOTHING)
+        stacks = self._stacks
+        first, count = stacks.at[ALIVE], stacks.at[COUNT]
+        if first == count:
+            return NOTHING
+        return int(stacks.at[shared.OFFSET] + stacks.cells[first & (len(stacks.cells) - 1), ROW])
 
     def counted(self) -> Counters:
         """Count the lines that events began; no other count is known."""
-        return {"initiated": int(self._stacks.at[1])}
+        return {"initiated": int(self._stacks.at[shared.BEGUN])}
 
     @property
     def bytes_held(self) -> int:

@@ -30,7 +30,7 @@ from sase.engine.kernels.kleene.run_nodes import DONE, FULL
 from sase.engine.kernels.scan.admission import look_up_states
 from sase.engine.kernels.scan.fused_scan import ADDRESS
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.operators.batch_stacks import WholeStacks, may_have_rows
+from sase.engine.operators.batch_stacks import MOST_NUMBERS, WholeStacks, may_have_rows
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.bindings.columnar import ColumnarBindings
 from sase.engine.operators.kleene.line_store import LineStore
@@ -222,8 +222,8 @@ class FusedLines:
         if arrays is None:
             return Need.INTEGER_KEYS
         ranges = np.array([(each.min(), each.max()) for each in arrays], np.int64)
-        if self._shares and len(events.ties) and self._has_series:
-            self.use.refused = Need.NO_TIES.value
+        if self._shares and len(events) >= MOST_NUMBERS:
+            self.use.refused = Need.FEW_EVENTS.value
             self.use, self._shares = pipeline.use_of(FusedLinesDrive.name), False
         if arrays and not (self._codes.is_open and self._codes.fit(ranges, len(events))):
             if not self._shares:
