@@ -10,6 +10,7 @@ choices.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -209,6 +210,8 @@ def _parameters(stored: tuple[tuple[str, Given], ...]) -> Mapping[str, object]:
 
 def _given(known: Constant) -> object:
     value = known.value
+    if value is None and known.type.kind is Kind.FLOAT:
+        return math.nan
     try:
         if known.type.kind is Kind.TIMESTAMP and isinstance(value, int):
             return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=value // 1000)

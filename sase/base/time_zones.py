@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
 from typing import NamedTuple
 
-_FIXED = re.compile(r"([+-])(\d\d):?(\d\d)")
+_FIXED = re.compile(r"([+-])([0-9]{2}):?([0-5][0-9])")
 _UTC = ("UTC", "Etc/UTC", "Z", "+00:00", "-00:00", "GMT", "Etc/GMT")
+# Names that mean another zone on another machine.
+_OF_HOST = ("localtime", "posixrules")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # The years in which changes are searched. Every offset stays for more days than the step.
 _FIRST, _LAST, _STEP = datetime(1840, 1, 1, tzinfo=UTC), datetime(2400, 1, 1, tzinfo=UTC), 4
@@ -22,9 +24,9 @@ class Change(NamedTuple):
     offset: int
 
 
-def is_utc(zone: str | None) -> bool:
+def is_utc(zone: str) -> bool:
     """Whether times of a zone are those of UTC."""
-    return zone is None or zone in _UTC
+    return zone in _UTC
 
 
 def is_known(zone: str) -> bool:
@@ -85,6 +87,8 @@ def _zone(name: str) -> tzinfo | None:
 
         is_near = offset < timedelta(days=1)
         return timezone(-offset if sign == "-" else offset) if is_near else None
+    if name in _OF_HOST:
+        return None
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):  # no such zone, no name of a file, a folder

@@ -39,7 +39,7 @@ class DataType:
 
     `scale` is a decimal's number of digits after the point, if known; a float with a scale may be a
     decimal. `width` is the number of bits of a float with fewer than 64. `zoned` says whether a
-    timestamp has a time zone, if known, and `zone` is its name, if that is not UTC.
+    timestamp has a time zone, if known, and `zone` is the name of that of a column.
     """
 
     kind: Kind
@@ -47,7 +47,7 @@ class DataType:
     scale: int | None = None
     width: int | None = None
     zoned: bool | None = field(default=None, compare=False, repr=False)
-    zone: str | None = field(default=None, compare=False, repr=False)
+    zone: str | None = field(default=None, compare=False, repr=False, metadata={"is_stored": True})
 
     @property
     def is_number(self) -> bool:
@@ -104,7 +104,7 @@ RESOLUTIONS = ("d", "s", "ms", "us", "ns")  # coarsest first
 
 
 def merged(types: Iterable[DataType]) -> DataType:
-    """The common type of comparable values: finest unit, largest scale.
+    """The common type of comparable values: finest unit, largest scale, UTC of several zones.
 
     Decimals include integers. Floats of different widths become float64.
     """
@@ -118,12 +118,13 @@ def merged(types: Iterable[DataType]) -> DataType:
     resolutions = [t.resolution for t in known if t.resolution is not None]
     scales = [t.scale for t in known if t.scale is not None]
     widths = {t.width for t in known}
-    zones, names = {t.zoned for t in known}, {t.zone for t in known}
+    zones = {t.zoned for t in known}
+    names = {t.zone for t in known if t.zone is not None}
     return DataType(
         next((kind for kind in (Kind.FLOAT, Kind.DECIMAL) if kind in kinds), known[0].kind),
         max(resolutions, key=RESOLUTIONS.index, default=None),
         max(scales, default=0 if kinds >= {Kind.FLOAT, Kind.DECIMAL} else None),
         widths.pop() if len(widths) == 1 else None,
         zones.pop() if len(zones) == 1 else None,
-        names.pop() if len(names) == 1 else None,
+        names.pop() if len(names) == 1 else "UTC" if names else None,
     )

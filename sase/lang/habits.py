@@ -240,7 +240,7 @@ HABITS = (
           "write  skip_till_next_match {{ x.a > 1 AND y.b > 2 }}"),
     Habit(r"(?<!\. )case", NAME, "CASE is followed by WHEN",
           "write  CASE WHEN x.a = 1 THEN 'one' ELSE 'other' END", _outside_pattern, back=1),
-    Habit(r"case when (?:(?!end\b).)*", r"|;|\)|within|with|having|return|limit",
+    Habit(r"case when (?:(?!end\b).)*", r";|\)|,|as|within|with|having|return|limit",
           "CASE is closed by END",
           "write  CASE WHEN x.a = 1 THEN 'one' ELSE 'other' END"),
     Habit(r"is(?: not)?", r"[^)]*", "IS tests for NULL only",

@@ -165,6 +165,8 @@ def _condition(node: Any) -> str:
     match node:
         case ast.Comparison(operator=operator, left=left, right=right):
             return f"{_operand(left)} {operator} {_operand(right)}"
+        case ast.Membership(operand=operand, values=(ast.Parameter() as one,)):
+            return f"{_operand(operand)} {no}IN {to_text(one)}"
         case ast.Membership(operand=operand, values=values):
             return f"{_operand(operand)} {no}IN ({_listed(values)})"
         case ast.Between(operand=operand, low=low, high=high):

@@ -316,11 +316,10 @@ class EnginePlan:
         if self.unsaid.is_any:
             why = self.unsaid.disagreement(known)
             if why is not None:
-                raise SchemaError(
-                    "the query was compiled without knowing the types of columns, and in these"
-                    " events"
-                    f" {why}: compile it for them"
-                )
+                for_others = "the query was compiled without knowing the types of columns, and "
+                if " was compiled for " in why:
+                    for_others = ""
+                raise SchemaError(f"{for_others}in these events {why}: compile it for them")
 
     def _check_plain_numbers(self, time: DataType) -> None:
         """Refuse amounts of time without a unit, if the times turn out not to be integers."""

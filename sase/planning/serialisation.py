@@ -187,9 +187,13 @@ def encoded(value: object) -> Json:
 
 @cache
 def _stored(kind: type[Any]) -> dict[str, tuple[Field[Any], Any]]:
-    """The fields by name with their types, except derived ones and those not compared."""
+    """The fields by name with their types, except derived ones and most of those not compared."""
     hints = get_type_hints(kind)
-    stored = [field for field in fields(kind) if field.init and field.compare]
+    stored = [
+        field
+        for field in fields(kind)
+        if field.init and (field.compare or field.metadata.get("is_stored"))
+    ]
     return {each.name: (each, hints[each.name]) for each in stored}
 
 

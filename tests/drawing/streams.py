@@ -57,7 +57,7 @@ def _in_range(moment: Any) -> Any:
 
 YEAR = datetime.fromisoformat("2024-02-28T23:58:00")
 MINUTE = timedelta(minutes=1)
-NEPAL = pa.timestamp("us", "Asia/Kathmandu")  # 5 hours and 45 minutes before UTC
+NEPAL = pa.timestamp("us", "Asia/Kathmandu")  # 5 hours and 45 minutes ahead of UTC
 CLOCKS = {
     clock.name: clock
     for clock in [

@@ -51,7 +51,7 @@ def _expanded(item: ast.OutputItem, scope: Scope) -> Iterator[ast.OutputItem]:
     component = find_component(variable, own)
     if component is None:
         return
-    names = own.attribute_names(component)
+    names = own.readable_names(component)
     if component.is_series or component.group is not None:
         scope.problems.error(
             "event-as-value",
@@ -66,10 +66,9 @@ def _expanded(item: ast.OutputItem, scope: Scope) -> Iterator[ast.OutputItem]:
             span,
             "give a schema or events, or list the attributes:  x.(p, q)",
         )
-    elif not component.is_series:
-        for name in names:
-            attribute = ast.Attribute(ast.Name(name, span=span), variable, span=span)
-            yield ast.OutputItem(attribute, span=span)
+    for name in () if component.is_series or component.group is not None else names:
+        attribute = ast.Attribute(ast.Name(name, span=span), variable, span=span)
+        yield ast.OutputItem(attribute, span=span)
 
 
 def default_name(expression: ast.Expression, place: int) -> str:

@@ -30,6 +30,7 @@ from sase.binding.values.function_values import (
     whole_number,
 )
 from sase.lang import ast
+from sase.source import Span
 
 Operand = TypeVar("Operand")
 
@@ -107,9 +108,8 @@ class Function:
 
     def wrong(self, types: Sequence[DataType]) -> int | None:
         """The place of a value with a type that it does not take; options are not checked."""
-        first = len(self.options) if self.options_first else 0
-        values = enumerate(self.values_of(types), first)
-        return next((place for place, each in values if not self.accepts(each)), None)
+        places = self.values_of(range(len(types)))
+        return next((place for place in places if not self.accepts(types[place])), None)
 
 
 def _is_string(data_type: DataType) -> bool:
@@ -424,7 +424,9 @@ FUNCTIONS = {
         "nullif(x.a, 'abc'), of one kind",
         "the value, or NULL if both are equal",
         lambda value, other: ast.Case(
-            (ast.Comparison("=", value, other),), (ast.Null(span=value.span),), value
+            (ast.Comparison("=", value, other, span=Span(value.span.start, other.span.end)),),
+            (ast.Null(span=value.span),),
+            value,
         ),
         values=2,
     ),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set, Sized
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from math import copysign, floor, inf, isinf, nextafter
+from numbers import Integral
 from struct import pack, unpack
 from typing import TypeAlias
 
@@ -38,8 +39,6 @@ from sase.lang.units import NANOSECONDS, UNITS, unknown_unit
 MOST_PLACES = 800
 # The most digits of a decimal after the point.
 MOST_SCALE = 18
-# Values of a parameter that follows IN.
-_LISTS = (list, tuple, set, frozenset)
 # No integer or decimal is greater.
 GREATEST_FLOAT = 2.0**63
 
@@ -196,7 +195,7 @@ def _parameter(node: ast.Parameter, scope: Scope) -> Constant | Placeholder:
             f'give it with  params={{"{node.name}": …}}',
         )
     found = constant(given[node.name])
-    if isinstance(given[node.name], _LISTS):
+    if several_values(given[node.name]) is not None:
         return scope.refuse(
             "bad-parameter",
             f"the parameter `:{node.name}` is a list, and one value is needed here",
@@ -209,27 +208,41 @@ def _parameter(node: ast.Parameter, scope: Scope) -> Constant | Placeholder:
             "bad-parameter",
             f"the parameter `:{node.name}` is no literal of the language: a {kind}, {shown}",
             node.span,
-            "give a bool, an int of 64 bits, float, Decimal, str, None, datetime, date or"
-            " timedelta",
+            _VALID,
         )
     return Constant(found[0], found[1], span=node.span)
 
 
+_VALID = (
+    "values are bool, int of 64 bits, float, Decimal, str, None, datetime, date, timedelta; after"
+    " IN also a list of them"
+)
+
+
+def several_values(value: object) -> list[object] | None:
+    """The values of a parameter that is a list; those of a set in an order of their own."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sized):
+        return None
+    if callable(plain := getattr(value, "tolist", None)):  # of NumPy, pandas and Arrow
+        value = plain()
+    if isinstance(value, Set):
+        return sorted(value, key=repr)
+    return list(value) if isinstance(value, Iterable) else None
+
+
 def listed_parameter(node: ast.Parameter, scope: Scope) -> list[Expression] | None:
     """The values of a parameter that is a list; None for others."""
-    given = None if scope.parameters is None else scope.parameters.get(node.name)
-    if not isinstance(given, _LISTS):
+    given = several_values((scope.parameters or {}).get(node.name))
+    if given is None:
         return None
     known = [constant(each) for each in given]
     if None in known:
         wrong = next(each for each, found in zip(given, known, strict=True) if found is None)
         refused = scope.refuse(
             "bad-parameter",
-            f"the list `:{node.name}` has a {type(wrong).__name__}, {repr(wrong)[:40]}, which is no"
-            " literal of the language",
+            f"the list `:{node.name}` has {repr(wrong)[:40]}, which is no literal of the language",
             node.span,
-            "it has bools, ints of 64 bits, floats, Decimals, strs, None, datetimes, dates or"
-            " timedeltas",
+            _VALID,
         )
         return [refused]
     return [Constant(*found, span=node.span) for found in known if found is not None]
@@ -376,6 +389,8 @@ def constant(value: object) -> tuple[DataType, Scalar] | None:
         case date():
             days = value.toordinal() - date(1970, 1, 1).toordinal()
             return TIMESTAMP, days * NANOSECONDS["days"]
+        case Integral() if type(value).__module__ == "numpy":
+            return constant(int(value))
         case timedelta():
             return INTERVAL, value // timedelta(microseconds=1) * 1000
     return None
@@ -392,8 +407,8 @@ def constants(given: Mapping[str, object]) -> tuple[tuple[str, Given], ...]:
 
 
 def _constants(value: object) -> Given | None:
-    if isinstance(value, _LISTS):
-        several = [each for each in map(constant, value) if each is not None]
-        return tuple(Constant(*each) for each in several) if len(several) == len(value) else None
+    if (given := several_values(value)) is not None:
+        several = [each for each in map(constant, given) if each is not None]
+        return tuple(Constant(*each) for each in several) if len(several) == len(given) else None
     found = constant(value)
     return None if found is None else Constant(*found)

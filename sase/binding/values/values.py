@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
+from reprlib import repr as brief
 from typing import TYPE_CHECKING
 
 from sase.base.limits import heed
 from sase.base.texts import did_you_mean, nearest
-from sase.base.time_zones import is_known
+from sase.base.time_zones import is_known, is_utc
 from sase.base.time_zones import names as time_zones
 from sase.binding.bound import (
     Aggregate,
@@ -22,6 +23,7 @@ from sase.binding.bound import (
     MatchConfidence,
     Operation,
     Placeholder,
+    Reference,
     Truth,
 )
 from sase.binding.names.group_references import (
@@ -315,19 +317,22 @@ def _call(node: ast.Call, scope: Scope) -> Expression:
 def _at_zone(node: ast.AtZone, scope: Scope) -> Expression:
     """A time as clocks of a zone show it."""
     value, zone = bind_value(node.operand, scope), bind_value(node.zone, scope)
-    if value.type.zoned is False and not isinstance(value, Constant):
+    is_known_time = isinstance(value, Constant) and value.type.kind is Kind.TIMESTAMP
+    if value.type.zoned is False or (is_known_time and not value.type.zoned):
         return scope.refuse(
             "time-zone",
             "AT TIME ZONE is of a time with a zone, and this has none",
             node.operand.span,
             "a time without a zone is as its clock showed it: its parts need no zone",
         )
+    if isinstance(value, Reference | Aggregate):  # which may have another zone in other events
+        value = replace(value, type=replace(value.type, zone=None))
     if isinstance(zone, Constant) and isinstance(zone.value, str) and not is_known(zone.value):
         return scope.refuse(
             "time-zone",
-            f"there is no time zone `{zone.value}`",
+            f"there is no time zone {brief(zone.value)}",
             zone.span,
-            *did_you_mean(zone.value, time_zones()),
+            *did_you_mean(zone.value[:40], time_zones()),
             "a zone is a name such as 'Europe/Berlin', or an offset such as '+01:00'",
         )
     return _function(IN_ZONE, (zone, value), node, scope)
@@ -340,7 +345,7 @@ def _of_zone(
     if not is_known(str(zone.value)):
         return scope.refuse(
             "time-zone",
-            f"the time has the zone `{zone.value}`, which is not known here",
+            f"the time has the zone {brief(str(zone.value))}, which is not known here",
             node.span,
             "name one with  AT TIME ZONE 'Europe/Berlin' ; `pip install tzdata` has all zones",
         )
@@ -437,7 +442,7 @@ def _function(
             f"it is called as  {function.form}",
         )
     zone = next((each.type.zone for each in operands if each.type.zone is not None), None)
-    if zone is not None and is_of_time(name):
+    if zone is not None and not is_utc(zone) and is_of_time(name):
         return _of_zone(name, operands, Constant(STRING, zone, span=node.span), node, scope)
     if function.operation is None and not _is_of_one_text(name, operands, scope):
         return unknown(node)

@@ -434,6 +434,7 @@ class _Assembler:
         part = part_number(str(known[0])) if unit else LOCAL
         place = self.write(Op.IN_ZONE, part, taken=1, put=1)
         self.lists.append((place, 2, [list(each) for each in changes(str(known[-1]))]))
+        self.arithmetic[place] = call
 
     def decided(self, value: ConditionValue) -> None:
         """Compile the truth of a condition as a value."""

@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sase.binding import Schema
-from sase.binding.bound import BoundComponent, Column, Expression
+from sase.binding.bound import BoundComponent, Column, Expression, Operation
 from sase.binding.schema import MERGED, OTHERS
 from sase.binding.types import UNKNOWN, DataType, Kind
+from sase.binding.values.functions import IN_ZONE
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.arrow.data_types import data_type
 from sase.engine.columns.decode.time_column import microseconds
@@ -236,11 +237,12 @@ class MatchBatch:
         return found
 
     def _zone(self, value: Expression) -> str | None:
-        """The time zone of the first attribute that has one; None for a value without one."""
-        if value.type.zoned is False:
+        """The time zone of the attributes that have one, UTC of several; None for a local time."""
+        if _is_local(value):
             return None
         kinds = (self.history.type_of(name, None) for _, name in columns_needed([value]))
-        return next((kind.tz for kind in kinds if kind is not None and is_zoned(kind)), None)
+        zones = {kind.tz for kind in kinds if kind is not None and is_zoned(kind)}
+        return zones.pop() if len(zones) < 2 and zones else "UTC" if zones else None
 
     def _structs(self, positions: Numbers | Bindings) -> dict[str, pa.Array]:
         """A struct of all attributes for each component."""
@@ -396,3 +398,10 @@ def gathered(parts: Iterable[ResultBatch], most: int | None = None) -> Iterator[
 def _whole(column: pa.ChunkedArray) -> pa.Array:
     """The only chunk of a column; not every type can be concatenated."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _is_local(value: Expression) -> bool:
+    """Whether a value is a time as clocks of a zone show it."""
+    if not isinstance(value, Operation) or value.type.kind is not Kind.TIMESTAMP:
+        return False
+    return value.name == IN_ZONE or any(map(_is_local, value.operands))

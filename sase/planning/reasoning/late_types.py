@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import replace
 from itertools import combinations
 
+from sase.base.time_zones import is_utc
 from sase.binding import bound
 from sase.binding.types import (
     FLOAT,
@@ -218,9 +219,12 @@ class _Values:
             is_possible = types[0].is_number or types[0].compares_with(INTERVAL)
         else:
             is_possible = arithmetic(operation.name, *types) is not None
-        word = "-" if operation.name == "neg" else operation.name
+        word = "-" if operation.name == "neg" else shown(operation.name)
         if not is_possible:
-            described = " and ".join(map(self._described, operation.operands))
+            operands = (
+                operation.operands if function is None else function.values_of(operation.operands)
+            )
+            described = " and ".join(map(self._described, operands))
             yield f"{described}: `{word}` does not take that"
         if is_of_time(operation.name) or operation.name == IN_ZONE:
             yield from self._zoned(operation)
@@ -232,13 +236,17 @@ class _Values:
         """Report times of which a function must know the zone, or that have none."""
         name = shown(operation.name)
         for each in _times_read(operation.operands[-1]):
-            found = self._candidates(self._component(each), each.attribute or "")
-            text = value_text(each, self._names)
-            if name == IN_ZONE and any(candidate.zoned is False for candidate in found):
-                yield f"`{text}` has no time zone: {name} does not take that"
-            zone = next((each.zone for each in found if each.zone is not None), None)
-            if name != IN_ZONE and zone is not None and each.type.zone is None:
-                yield f"`{text}` has the time zone {zone}, which `{name}` must know"
+            own = self._candidates(self._component(each), each.attribute or "")
+            text, zone = value_text(each, self._names), each.type.zone
+            found = merged(self._candidates(None, each.attribute or "")).zone
+            compiled = f", and the query was compiled for {zone}"
+            is_naive = any(candidate.zoned is False for candidate in own)
+            if is_naive and (zone is None and name == IN_ZONE or not is_utc(zone or "UTC")):
+                which = f": `{name}` does not take that" if zone is None else compiled
+                yield f"`{text}` has no time zone{which}"
+            elif found is not None and (name != IN_ZONE or zone) and found != (zone or "UTC"):
+                which = f", which `{name}` must know" if zone is None else compiled
+                yield f"`{text}` has the time zone {found}{which}"
 
     def _too_late(
         self, word: str, values: list[bound.Expression], kinds: Set[Kind]

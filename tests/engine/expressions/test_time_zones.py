@@ -99,8 +99,69 @@ def test_a_plan_without_types_must_know_the_zone() -> None:
     plan = sase.compile(explicit, sase.Schema())
     assert len(plan.run(table(times, "Europe/Berlin", "us"))) == 1
     naive_times = pa.table({"ts": [1], "type": ["A"], "t": pa.array([datetime(2024, 1, 1)])})
-    with pytest.raises(sase.SchemaError, match=r"`x.t` has no time zone: AT TIME ZONE"):
+    with pytest.raises(sase.SchemaError, match="`x.t` has no time zone: `AT TIME ZONE` does"):
         plan.run(naive_times)
+
+
+def one(zone: str | None, value: int = 0, unit: str = "s") -> pa.Table:
+    return pa.table({"ts": [1], "type": ["A"], "t": pa.array([value], pa.timestamp(unit, zone))})
+
+
+OF_COLUMN = "EVENT A x RETURN hour(x.t) AS h, date_trunc('day', x.t) AS d"
+
+
+def test_a_plan_is_for_the_zone_that_it_was_compiled_for() -> None:
+    plan = sase.compile(OF_COLUMN, one("Europe/Berlin").schema)
+    (row,) = plan.run(one("Europe/Berlin")).to_pylist()
+    assert (row["h"], row["d"].astimezone(UTC)) == (1, datetime(1969, 12, 31, 23, tzinfo=UTC))
+    for other in ("Asia/Kathmandu", "UTC"):
+        with pytest.raises(sase.SchemaError, match=f"{other}, and the query was compiled for Eu"):
+            plan.run(one(other))
+    with pytest.raises(sase.SchemaError, match="has no time zone, and the query was compiled for"):
+        plan.run(one(None))
+    with pytest.raises(sase.SchemaError, match="Europe/Berlin, and the query was compiled for UTC"):
+        sase.compile(OF_COLUMN, one("UTC").schema).run(one("Europe/Berlin"))
+
+
+def test_a_stored_plan_has_the_zone() -> None:
+    plan = sase.compile(f"{OF_COLUMN}, time_of_day(x.t) AS u", one("Europe/Berlin").schema)
+    again = sase.Plan.from_json(plan.to_json())
+    events = one("Europe/Berlin")
+    assert again.run(events).to_pylist() == plan.run(events).to_pylist()
+    with pytest.raises(sase.SchemaError, match="was compiled for Europe/Berlin"):
+        again.run(one("UTC"))
+
+
+def test_columns_of_several_zones_are_in_utc() -> None:
+    tables = {
+        name: one(zone).select(["ts", "t"]) for name, zone in (("A", ZONES[0]), ("B", ZONES[1]))
+    }
+    found = sase.match("EVENT ANY(A, B) x RETURN hour(x.t) AS h", tables).to_pylist()
+    assert [row["h"] for row in found] == [0, 0]
+    given = one("Asia/Kathmandu").append_column("u", one("Europe/Berlin")["t"])
+    query = """EVENT A x RETURN coalesce(x.t, x.u) AS c, hour(coalesce(x.t, x.u)) AS h,
+      hour(coalesce(x.u, TIMESTAMP '2000-01-01 00:00:00Z')) AS g"""
+    (row,) = sase.match(query, given).to_pylist()
+    assert (str(row["c"]), row["h"], row["g"]) == ("1970-01-01 00:00:00+00:00", 0, 1)
+
+
+def test_times_with_and_without_a_zone_are_a_warning() -> None:
+    query = "EVENT A x WHERE x.t AT TIME ZONE 'Europe/Berlin' > x.t"
+    (warning,) = sase.match(query, one("Europe/Berlin")).report.warnings
+    assert "this has no time zone, and is beside a time that has one" in warning
+
+
+@pytest.mark.parametrize("part", ["hour", "day", "year"])
+@pytest.mark.parametrize("value", [-(2**63) + 10, 2**63 - 10])
+def test_a_time_that_leaves_the_range_is_null_with_a_warning(part: str, value: int) -> None:
+    query = f"""EVENT A x RETURN date_trunc('{part}', x.t) AS d, x.t AT TIME ZONE '+14:00' AS p,
+      x.t AT TIME ZONE '-14:00' AS q, date_trunc('{part}', x.t) <= x.t AS e"""
+    found = sase.match(query, one("Pacific/Apia", value, "ns"))
+    table = found.to_arrow()
+    local = [table[name].cast(pa.int64())[0].as_py() for name in "pq"]
+    assert (None in local) and found.report.warnings
+    assert all(each is None or abs(each - value) == 14 * 3600 * 10**9 for each in local)
+    assert table["e"][0].as_py() is (table["d"][0].as_py() is not None)
 
 
 def test_the_begin_of_a_day_that_clocks_skip_is_the_change() -> None:

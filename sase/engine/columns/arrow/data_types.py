@@ -20,7 +20,7 @@ def data_type(arrow: pa.DataType) -> DataType:
     if pa.types.is_dictionary(arrow) or pa.types.is_run_end_encoded(arrow):
         return data_type(arrow.value_type)
     if pa.types.is_timestamp(arrow):
-        zone = None if is_utc(arrow.tz) else arrow.tz
+        zone = "UTC" if arrow.tz is not None and is_utc(arrow.tz) else arrow.tz
         return DataType(Kind.TIMESTAMP, arrow.unit, zoned=arrow.tz is not None, zone=zone)
     if pa.types.is_duration(arrow):
         return DataType(Kind.INTERVAL, arrow.unit)

@@ -218,20 +218,21 @@ def in_zone(value: Value, part: int, code: IntRows, start: int, stop: int) -> Va
     offset = code[changes_until(code, start + 1, stop, second, is_local=False), 1]
     local = joined_wholes(ADD, value[1], offset * unit)
     if local[0] == OVERFLOW:
-        return NOTHING
+        return LEAVES
     if part == LOCAL:
         return value[0], local[1]
     begin = truncated_time((value[0], local[1]), part)
     if begin[0] == OVERFLOW:
-        return NOTHING
+        return LEAVES
     if part >= TimePart.HOUR:
-        return value[0], begin[1] - offset * unit
+        moved = joined_wholes(ADD, begin[1], -offset * unit)
+        return LEAVES if moved[0] == OVERFLOW else (value[0], moved[1])
     wanted = begin[1] // unit
     place = changes_until(code, start + 1, stop, wanted, is_local=True)
     instant = wanted - code[place, 1]
     if place > start and instant < code[place, 0]:  # clocks skip it
         instant = wanted - code[place - 1, 1]
-    return value[0], instant * unit
+    return in_units(instant, scale)
 
 
 @linked

@@ -108,6 +108,8 @@ def evaluate_tuple(
                 value = (value[0] if entry >= 0 else do.NULL), entry
             elif operation == Op.IN_ZONE:
                 value = in_zone(value, first, code, second, int(code[at, 3]))
+                if value[0] == do.OVERFLOW:
+                    value = noted(stack.notes, at, rows[0])
             else:
                 other = taken(values, top + (operation <= LAST_JOIN))
                 value = calculate_at(code[at, ADDRESS], operation, value, other)
