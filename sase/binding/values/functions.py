@@ -467,6 +467,11 @@ def shown(name: str) -> str:
     return "CASE" if name == "case" else name.removesuffix(f" {IN_ZONE}")
 
 
+def is_of_clock(name: str) -> bool:
+    """Whether an operation depends on a zone, or must know that a time has none."""
+    return is_of_time(name) or (name in FUNCTIONS and FUNCTIONS[name].is_of_zone)
+
+
 def part_number(name: str) -> int:
     """The number of a part of a time in kernels."""
     return [*PARTS].index(name.lower())

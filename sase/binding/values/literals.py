@@ -48,7 +48,7 @@ _TIMESTAMP = re.compile(
 )
 
 
-_CLOCK = re.compile(r"(\d\d?):(\d\d)(?::(\d\d)(\.\d{1,9})?)?")
+_CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(\.[0-9]{1,9})?)?")
 
 
 def bind_literal(node: ast.Expression, scope: Scope) -> Constant | Placeholder | None:
@@ -221,7 +221,7 @@ _VALID = (
 
 def several_values(value: object) -> list[object] | None:
     """The values of a parameter that is a list; those of a set in an order of their own."""
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sized):
+    if isinstance(value, str | bytes | bytearray | Mapping) or not isinstance(value, Sized):
         return None
     if callable(plain := getattr(value, "tolist", None)):  # of NumPy, pandas and Arrow
         value = plain()

@@ -311,7 +311,7 @@ class _Assembler:
             case Operation():
                 self.operation(value)
             case ConditionValue():
-                self.decided(value)
+                self.condition_value(value)
             case Placeholder():
                 literal(value)
             case MatchConfidence():
@@ -436,7 +436,7 @@ class _Assembler:
         self.lists.append((place, 2, [list(each) for each in changes(str(known[-1]))]))
         self.arithmetic[place] = call
 
-    def decided(self, value: ConditionValue) -> None:
+    def condition_value(self, value: ConditionValue) -> None:
         """Compile the truth of a condition as a value."""
         truths = (Constant(BOOLEAN_TYPE, each) for each in (True, False))
         self.case((value, *truths))

@@ -30,7 +30,7 @@ from sase.binding.values.functions import (
     FUNCTIONS,
     IN_ZONE,
     chooses,
-    is_of_time,
+    is_of_clock,
     shown,
     signed,
 )
@@ -98,8 +98,7 @@ class LateTypes:
                 if isinstance(each, values)
             )
             or any(
-                isinstance(each, bound.Operation)
-                and (is_of_time(each.name) or each.name == IN_ZONE)
+                isinstance(each, bound.Operation) and is_of_clock(each.name)
                 for each in within(self._parts)
             )
         )
@@ -226,7 +225,7 @@ class _Values:
             )
             described = " and ".join(map(self._described, operands))
             yield f"{described}: `{word}` does not take that"
-        if is_of_time(operation.name) or operation.name == IN_ZONE:
+        if is_of_clock(operation.name):
             yield from self._zoned(operation)
         kinds = TEXTS if chooses(operation.name) else TIMES
         if function is None or function.operation in ("ABSOLUTE", "LEAST", "GREATEST"):

@@ -119,6 +119,10 @@ def test_a_plan_is_for_the_zone_that_it_was_compiled_for() -> None:
             plan.run(one(other))
     with pytest.raises(sase.SchemaError, match="has no time zone, and the query was compiled for"):
         plan.run(one(None))
+    for item in ("date_trunc('day', x.t)", "time_of_day(x.t)", "hour(x.t + 1 hour)"):
+        plan = sase.compile(f"EVENT A x RETURN {item} AS p", one("Europe/Berlin").schema)
+        with pytest.raises(sase.SchemaError, match="UTC, and the query was compiled for Europe"):
+            plan.run(one("UTC"))
     with pytest.raises(sase.SchemaError, match="Europe/Berlin, and the query was compiled for UTC"):
         sase.compile(OF_COLUMN, one("UTC").schema).run(one("Europe/Berlin"))
 
