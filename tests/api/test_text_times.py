@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import sase
@@ -27,6 +28,15 @@ MAKERS: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
     "Arrow": pa.table,
     "a dictionary": lambda columns: pa.table(
         {name: pa.array(each).dictionary_encode() for name, each in columns.items()}
+    ),
+    "runs of texts": lambda columns: pa.table(
+        {name: pc.run_end_encode(pa.array(each)) for name, each in columns.items()}
+    ),
+    "a dictionary of views": lambda columns: pa.table(
+        {
+            name: pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(each, pa.string_view()))
+            for name, each in columns.items()
+        }
     ),
     "pandas": pd.DataFrame,
     "Polars": pl.DataFrame,

@@ -10,6 +10,7 @@ import pyarrow as pa
 from sase.binding import Schema
 from sase.binding.types import Kind
 from sase.engine.columns.arrow.data_types import data_type
+from sase.engine.columns.arrow.gather import decoded, unrolled
 from sase.engine.columns.arrow.input import Input, Inputs
 from sase.engine.columns.decode.time_forms import in_iso, moments_and_forms, refuse_unused
 from sase.engine.columns.decode.timestamps import moments_among, with_moments
@@ -48,9 +49,7 @@ def _parsed(table: Input, times: Sequence[str], given: str | None, *, is_whole: 
     if not texts:
         return table
     table = table.proved([*texts])
-    own = pa.table(
-        {name: table.source.column(place).cast(pa.string()) for name, place in texts.items()}
-    )
+    own = pa.table({name: _plain(table.source.column(place)) for name, place in texts.items()})
     if is_whole:
         kinds, forms = moments_and_forms(own, given, texts)
         refuse_unused(given, forms, [*texts])
@@ -61,3 +60,13 @@ def _parsed(table: Input, times: Sequence[str], given: str | None, *, is_whole: 
     for name in kinds:
         source = source.set_column(texts[name], parsed.schema.field(name), parsed.column(name))
     return replace(table, source=source)
+
+
+def _plain(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts of any layout as plain ones."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return pa.chunked_array([_decoded(chunk).cast(pa.string()) for chunk in chunks], pa.string())
+
+
+def _decoded(chunk: pa.Array) -> pa.Array:
+    return decoded(chunk) if pa.types.is_dictionary(chunk.type) else unrolled(chunk)
