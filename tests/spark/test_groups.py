@@ -82,8 +82,10 @@ def test_tasks_count_what_one_thread_finds(query: str) -> None:
 @pytest.mark.random
 def test_matches_apart_are_those_of_one_process() -> None:
     """Those of drawn queries, by strategies that may cut them, with and without a second step."""
-    count = 0
-    for number in draw_numbers(8):
+    checked = found_some = 0
+    for number in draw_numbers(200):  # of four queries one has matches
+        if checked >= 8 and found_some >= 2:
+            break
         drawn = example(number, APART)
         table = pa.Table.from_pylist([{**row, "seq": n} for n, row in enumerate(drawn.rows)])
         options = {"seq": "seq", "types": drawn.keywords["types"]}
@@ -92,9 +94,11 @@ def test_matches_apart_are_those_of_one_process() -> None:
         except SaseError:  # it names an attribute that no event has
             continue
         local = matches.to_pylist()
+        if checked >= 8 and not local:
+            continue
         case = Written(drawn.query.text, {ALL: table}, options, Manner(output="non_overlap"))
         for seed, two_steps in enumerate((False, True, True)):
             _, found = ByHand(case, Random(seed), two_steps).found()
             assert multiset(found) == multiset(local), drawn
-        count += len(local)
-    assert count > 0
+        checked, found_some = checked + 1, found_some + (len(local) > 0)
+    assert found_some >= 2

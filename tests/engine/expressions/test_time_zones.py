@@ -74,8 +74,8 @@ def test_every_change_of_an_offset_is_known(zone: str) -> None:
     from zoneinfo import ZoneInfo
 
     epoch, random = datetime(1970, 1, 1, tzinfo=UTC), Random(7)
-    hours = [*range(-300_000, -250_000, 5), *range(330_000, 500_000, 5)]
-    hours += [random.randrange(-1_000_000, 3_500_000) for _ in range(5_000)]
+    hours = [*range(-300_000, -250_000, 29), *range(330_000, 500_000, 29)]
+    hours += [random.randrange(-1_000_000, 3_500_000) for _ in range(1_000)]
     for hour in hours:
         expected = (epoch + timedelta(hours=hour)).astimezone(ZoneInfo(zone)).utcoffset()
         assert expected is not None
