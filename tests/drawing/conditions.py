@@ -282,10 +282,12 @@ class Writer:
         if isinstance(moment, float):
             moment = clock.shown(moment)
         if clock.name == "zoned" and self.chance(60):
-            moment, sign = f"{lead}{self.setting.time}", self.one_of(*SIGNS)
+            # The zone of a column is that of the session on Spark, so it is named.
+            zone, sign = self.one_of("Asia/Kathmandu", "-03:30"), self.one_of(*SIGNS)
+            moment = f"{lead}{self.setting.time} AT TIME ZONE '{zone}'"
             return self.one_of(
                 f"{self.one_of('minute', 'hour', 'day')}({moment}) {sign} {self.one_of('45', '5')}",
-                f"minute({moment} AT TIME ZONE 'America/St_Johns') {sign} 30",
+                f"minute({moment}) {sign} 30",
                 f"time_of_day({moment}) {sign} TIME '05:4{self.one_of('5', '6', '7')}'",
                 f"date_trunc('{self.one_of(*UNITS)}', {moment}) {sign} {moment}",
             )
