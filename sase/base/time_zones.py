@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from typing import NamedTuple
 
@@ -83,8 +83,6 @@ def _zone(name: str) -> tzinfo | None:
     if fixed := _FIXED.fullmatch(name):
         sign, hours, minutes = fixed.groups()
         offset = timedelta(hours=int(hours), minutes=int(minutes))
-        from datetime import timezone
-
         is_near = offset < timedelta(days=1)
         return timezone(-offset if sign == "-" else offset) if is_near else None
     if name in _OF_HOST:

@@ -51,7 +51,6 @@ def _expanded(item: ast.OutputItem, scope: Scope) -> Iterator[ast.OutputItem]:
     component = find_component(variable, own)
     if component is None:
         return
-    names = own.readable_names(component)
     if component.is_series or component.group is not None:
         scope.problems.error(
             "event-as-value",
@@ -59,14 +58,16 @@ def _expanded(item: ast.OutputItem, scope: Scope) -> Iterator[ast.OutputItem]:
             span,
             f"without RETURN the column `{variable.text}` lists its events",
         )
-    elif not names:
+        return
+    names = own.readable_names(component)
+    if not names:
         scope.problems.error(
             "unknown-attribute",
             f"the attributes of `{variable.text}` are not known here",
             span,
             "give a schema or events, or list the attributes:  x.(p, q)",
         )
-    for name in () if component.is_series or component.group is not None else names:
+    for name in names:
         attribute = ast.Attribute(ast.Name(name, span=span), variable, span=span)
         yield ast.OutputItem(attribute, span=span)
 

@@ -13,7 +13,8 @@ from sase.binding.values.text import value_text
 def warn_of_zones(values: Sequence[Expression], scope: Scope) -> None:
     """Warn of literals with a time zone among values without one, or the reverse."""
     moments = [each for each in values if each.type.kind is Kind.TIMESTAMP]
-    zones = {each.type.zoned: each for each in moments if not isinstance(each, Constant)}
+    computed = [each for each in moments if not isinstance(each, Constant)]
+    zones = {each.type.zoned: each for each in computed}
     if True in zones and False in zones:
         scope.problems.warning(
             "timestamp-without-zone",
@@ -21,7 +22,7 @@ def warn_of_zones(values: Sequence[Expression], scope: Scope) -> None:
             zones[False].span,
             "AT TIME ZONE makes a time without a zone of one that has one",
         )
-    others = merged(each.type for each in moments if not isinstance(each, Constant)).zoned
+    others = merged(each.type for each in computed).zoned
     for each in moments:
         if isinstance(each, Constant) and None not in (others, each.type.zoned):
             if others and not each.type.zoned:

@@ -35,8 +35,8 @@ class StrategyResult:
     """The matches of a strategy in one form of output, with time and number of runs.
 
     `ended` is the limit that stopped the search, if any: "matches", "runs" (their memory), "time"
-    or "memory". `runs` is None if the plan keeps no runs or does not
-    count them, or the search was stopped.
+    or "memory". `runs` is None if the plan keeps no runs or does not count them, or the search was
+    stopped.
     """
 
     strategy: str

@@ -242,7 +242,7 @@ class MatchBatch:
             return None
         kinds = (self.history.type_of(name, None) for _, name in columns_needed([value]))
         zones = {kind.tz for kind in kinds if kind is not None and is_zoned(kind)}
-        return zones.pop() if len(zones) < 2 and zones else "UTC" if zones else None
+        return "UTC" if len(zones) > 1 else next(iter(zones), None)
 
     def _structs(self, positions: Numbers | Bindings) -> dict[str, pa.Array]:
         """A struct of all attributes for each component."""
