@@ -19,6 +19,7 @@ from sase.binding.conditions.conjuncts import (
 from sase.binding.conditions.forbidding import ForbiddingConjuncts
 from sase.binding.conditions.iterations import with_conjuncts
 from sase.binding.conditions.output import bind_columns, bind_limit, check_default_columns
+from sase.binding.names.nested import of_one_event, with_nested_columns
 from sase.binding.names.scope import Clause, Problems, Scope
 from sase.binding.pattern.components import BoundBranch, BoundPattern, bind_pattern
 from sase.binding.pattern.window import bind_window, check_negations
@@ -78,6 +79,7 @@ def _confidence(query: ast.Query, pattern: BoundPattern, scope: Scope) -> BoundC
 
 def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
     _refuse_sources(query, scope)
+    query = with_nested_columns(query)
     pattern = bind_pattern(query.pattern, scope)
     if pattern is None:
         return None
@@ -327,7 +329,7 @@ def _on_events(scope: Scope) -> Condition:
     """Bind the whole text of a scope as a condition on events of any type."""
     scope.components, scope.clause = (EVENT,), Clause.TYPE
     source = scope.problems.source
-    return bind_condition(parse_condition(source.text, source.name), scope)
+    return bind_condition(of_one_event(parse_condition(source.text, source.name)), scope)
 
 
 def _definitions(scope: Scope) -> tuple[tuple[str, Condition], ...]:

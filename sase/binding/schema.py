@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from sase.base.paths import path_of
 from sase.base.texts import did_you_mean
 from sase.binding.types import INTEGER, STRING, UNKNOWN, DataType, Kind, merged
 from sase.cached_property import cached_property
@@ -22,6 +23,28 @@ MERGED_TIME, MERGED_TYPE, MERGED_ORDER, MERGED_UNTIL = MERGED = (
 )  # fmt: skip
 # The name for all types that are not listed.
 OTHERS = ""
+
+
+class Columns(Mapping[str, DataType]):
+    """The types of columns by name, also of values within nested columns."""
+
+    def __init__(self, columns: Mapping[str, DataType]) -> None:
+        self._columns = columns
+
+    def __getitem__(self, name: str) -> DataType:
+        if (found := self._columns.get(name)) is None:
+            path = path_of(name)
+            column = None if path is None else self._columns.get(path.column)
+            found = None if path is None or column is None else column.part(path)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
 
 
 @dataclass(frozen=True)
@@ -58,11 +81,11 @@ class Schema:
     clock: DataType | None = None
     longest: int | None = None
     _by_name: dict[str, EventType] = field(init=False, repr=False, compare=False)
-    _wide: Mapping[str, DataType] | None = field(init=False, repr=False, compare=False)
-    _declared: dict[str, Mapping[str, DataType]] = field(init=False, repr=False, compare=False)
+    _wide: Columns | None = field(init=False, repr=False, compare=False)
+    _declared: dict[str, Columns] = field(init=False, repr=False, compare=False)
     time_type: DataType = field(init=False, repr=False, compare=False)
     # The columns of every event, of any type.
-    common: Mapping[str, DataType] = field(init=False, repr=False, compare=False)
+    common: Columns = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.time_unit is not None and self.time_unit.lower() not in UNITS:
@@ -78,12 +101,12 @@ class Schema:
         derive("_by_name", {event_type.name: event_type for event_type in self.types or ()})
         derive("time_type", self._time_type())
         common = dict(self._common())
-        derive("common", common)
-        derive("_wide", None if self.columns is None else {**dict(self.columns), **common})
+        derive("common", Columns(common))
+        derive("_wide", None if self.columns is None else Columns(dict(self.columns) | common))
         derive(
             "_declared",
             {
-                event_type.name: {**dict(event_type.attributes), **common}
+                event_type.name: Columns(dict(event_type.attributes) | common)
                 for event_type in self.types or ()
                 if event_type.attributes is not None
             },
@@ -106,6 +129,11 @@ class Schema:
         ]
         others = {name for name, kind in everywhere if kind.kind is not Kind.STRING}
         return frozenset(name for name, _ in everywhere) - others
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all declared columns."""
+        return frozenset().union(self._wide or (), *self._declared.values())
 
     @property
     def is_wide(self) -> bool:

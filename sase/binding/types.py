@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+
+from sase.base.paths import Path
+
+# The name of the elements of a list among its parts.
+ELEMENT = ""
 
 
 class Kind(Enum):
@@ -39,7 +44,8 @@ class DataType:
 
     `scale` is a decimal's number of digits after the point, if known; a float with a scale may be a
     decimal. `width` is the number of bits of a float with fewer than 64. `zoned` says whether a
-    timestamp has a time zone, if known, and `zone` is the name of that of a column.
+    timestamp has a time zone, if known, and `zone` is the name of that of a column. A nested column
+    has `parts`: its fields, or its elements as a part without a name.
     """
 
     kind: Kind
@@ -48,6 +54,25 @@ class DataType:
     width: int | None = None
     zoned: bool | None = field(default=None, compare=False, repr=False)
     zone: str | None = field(default=None, compare=False, repr=False, metadata={"is_stored": True})
+    parts: tuple[tuple[str, DataType], ...] = field(
+        default=(), compare=False, repr=False, metadata={"is_stored": True}
+    )
+
+    def part(self, path: Path) -> DataType | None:
+        """The type at the end of a path into a nested column; None if there is none."""
+        found: DataType | None = self
+        for step in path.steps:
+            name = ELEMENT if isinstance(step, int) else step
+            found = None if found is None else dict(found.parts).get(name)
+        if found is None or path.member is None:
+            return found
+        element = dict(found.parts).get(ELEMENT)
+        return None if element is None else BOOLEAN
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list of values."""
+        return any(name == ELEMENT for name, _ in self.parts)
 
     @property
     def is_number(self) -> bool:
@@ -66,6 +91,8 @@ class DataType:
         """The type with its article, for messages."""
         if self.kind is Kind.NULL:
             return "NULL"
+        if self.parts:
+            return "a list" if self.is_list else "a group of fields"
         if self.kind is Kind.OTHER:
             return "a value that conditions cannot read"
         return f"{'an' if self.kind.value[0] in 'aeiou' else 'a'} {self}"
@@ -120,6 +147,8 @@ def merged(types: Iterable[DataType]) -> DataType:
     widths = {t.width for t in known}
     zones = {t.zoned for t in known}
     names = {t.zone for t in known if t.zone is not None}
+    if kinds == {Kind.OTHER}:
+        return DataType(Kind.OTHER, parts=tuple(_parts_merged(known)))
     return DataType(
         next((kind for kind in (Kind.FLOAT, Kind.DECIMAL) if kind in kinds), known[0].kind),
         max(resolutions, key=RESOLUTIONS.index, default=None),
@@ -128,3 +157,10 @@ def merged(types: Iterable[DataType]) -> DataType:
         zones.pop() if len(zones) == 1 else None,
         names.pop() if len(names) == 1 else "UTC" if names else None,
     )
+
+
+def _parts_merged(nested: list[DataType]) -> Iterator[tuple[str, DataType]]:
+    """The parts of the first type, each merged with those of its name and kind in the others."""
+    for name, own in nested[0].parts:
+        others = [dict(other.parts).get(name, own) for other in nested[1:]]
+        yield name, merged([own, *(other for other in others if other.kind is own.kind)])

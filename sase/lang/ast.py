@@ -138,6 +138,11 @@ class Index(Node):
     kind: IndexKind
     text: str = ""
 
+    @property
+    def written(self) -> str:
+        """The text in the brackets."""
+        return self.text if self.kind is IndexKind.OTHER else self.kind.value
+
 
 @dataclass(frozen=True, slots=True)
 class Indexed(Node):

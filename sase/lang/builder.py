@@ -8,7 +8,7 @@ nested deeper than `DEEPEST` is refused, so later code may recurse.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from lark import Token, Tree
 
 from sase.base.limits import heed
+from sase.base.paths import Path
 from sase.base.texts import to_decimal
 from sase.errors import Diagnostic, QuerySyntaxError
 from sase.lang import ast
@@ -66,7 +67,6 @@ _NODES: dict[str, tuple[type[ast.Node], str]] = {
     "minus": (ast.Negative, "_ operand"),
     "negative_number": (ast.Negative, "_ operand"),
     "bare_attribute": (ast.Attribute, "name"),
-    "attribute": (ast.Attribute, "variable name"),
     "at_zone": (ast.AtZone, "operand _ zone"),
     "null": (ast.Null, ""),
     "interval": (ast.Interval, "amount unit"),
@@ -283,9 +283,54 @@ class _Builder:
             index = ast.Index(ast.IndexKind.LAST, span=index.span)
         return ast.Indexed(variable, index, attribute, span=span)
 
-    def in_group(self, span: Span, group: ast.Name, index: Any, reference: Any) -> ast.InGroup:
-        place = self.indexed(span, group, index, None)
-        return ast.InGroup(group, place.index, reference, span=span)
+    def attribute(
+        self, span: Span, variable: ast.Name, first: ast.Name, *steps: ast.Name | ast.Index
+    ) -> ast.Attribute:
+        return ast.Attribute(self._nested(first, steps), variable, span=span)
+
+    def within(
+        self,
+        span: Span,
+        variable: ast.Name,
+        index: ast.Index | None,
+        first: ast.Name,
+        *steps: ast.Name | ast.Index,
+    ) -> ast.Indexed | ast.InGroup:
+        """`g[i].b.p`, `g[i].s[1].p`, or `a[i].user.id`, which binding tells from the first."""
+        whole = self.indexed(span, variable, index, None)
+        place = next((at for at, step in enumerate(steps) if isinstance(step, ast.Name)), None)
+        if place is None or place > 1:
+            return replace(whole, attribute=self._nested(first, steps))
+        inner = Span(first.span.start, span.end)
+        name = self._nested(steps[place], steps[place + 1 :])
+        reference: ast.Attribute | ast.Indexed = ast.Attribute(name, first, span=inner)
+        if place == 1:
+            reference = replace(self.indexed(inner, first, steps[0], None), attribute=name)
+        return ast.InGroup(variable, whole.index, reference, span=span)
+
+    def step(self, span: Span, step: ast.Name | ast.Index | None) -> ast.Name | ast.Index:
+        return ast.Index(ast.IndexKind.ALL, span=span) if step is None else step
+
+    def nested_test(self, span: Span, first: ast.Name, *rest: Any) -> ast.EqualAttribute:
+        *steps, _, value = rest
+        return ast.EqualAttribute(self._nested(first, steps), value, span=span)
+
+    def _nested(self, first: ast.Name, steps: Sequence[ast.Name | ast.Index]) -> ast.Name:
+        """The name of a value within a nested column."""
+        if not steps:
+            return first
+        for step in steps:
+            if isinstance(step, ast.Index) and not step.written.isdecimal():
+                raise syntax_error(
+                    "unknown-index",
+                    "an element of a list has a number here, from 1",
+                    step.span,
+                    self.source,
+                    f"write  {first.text}[1]",
+                )
+        found = (each.text if isinstance(each, ast.Name) else int(each.written) for each in steps)
+        text = str(Path(first.text, tuple(found)))
+        return ast.Name(text, span=Span(first.span.start, steps[-1].span.end))
 
     def several_indexed(
         self, span: Span, variable: ast.Name, index: ast.Index | None, *attributes: ast.Name

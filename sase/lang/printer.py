@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
+from sase.base.paths import path_of
 from sase.lang import ast
 from sase.lang.ast import StrategyName
 
@@ -29,9 +30,19 @@ def spelled(name: str) -> str:
     return name if _PLAIN.fullmatch(name) and name.lower() not in RESERVED else _quoted(name)
 
 
+def _spelled_test(name: str) -> str:
+    """A name in an equivalence test."""
+    path = path_of(name)
+    if path is None or path.member is not None:
+        return spelled(name)
+    return spelled(path.column) + str(path._replace(column="x"))[1:]
+
+
 def spelled_field(name: str) -> str:
     """A name after a dot or a colon."""
-    return name if _PLAIN.fullmatch(name) else _quoted(name)
+    path = path_of(name)
+    is_whole = _PLAIN.fullmatch(name) or (path is not None and path.member is None)
+    return name if is_whole else _quoted(name)
 
 
 def spelled_type(name: str) -> str:
@@ -228,7 +239,8 @@ def _clause(node: Any) -> str:
         case ast.Name(text=text):
             return spelled(text)
         case ast.EqualAttribute(attribute=attribute, value=value):
-            return to_text(attribute) + (f" = {to_text(value)}" if value is not None else "")
+            written = _spelled_test(attribute.text)
+            return written + (f" = {to_text(value)}" if value is not None else "")
         case ast.Strategy(name=name, variables=variables):
             return name.value + (f"({_listed(variables)})" if variables else "")
         case ast.Window():

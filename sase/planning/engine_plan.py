@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
+from sase.base.paths import columns_of
 from sase.base.texts import did_you_mean
 from sase.binding import Schema
 from sase.binding.bound import (
@@ -272,7 +273,7 @@ class EnginePlan:
     @cached_property
     def named(self) -> frozenset[str]:
         """Every column that the plan reads."""
-        return frozenset((*self.schema.roles, *self.attributes))
+        return columns_of((*self.schema.roles, *self.attributes), self.schema.names)
 
     @cached_property
     def reading(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from sase.binding.bound import (
     NullTest,
     Operation,
     Placeholder,
+    Reference,
     Truth,
 )
 from sase.binding.conditions.parts import references
@@ -121,6 +122,9 @@ def _described(value: Expression, scope: Scope) -> str:
 
 def _comparison_hint(left: Expression, right: Expression, scope: Scope) -> str:
     kinds = {left.type.kind, right.type.kind}
+    nested = next((each for each in (left, right) if each.type.parts), None)
+    if isinstance(nested, Reference):
+        return nested_hint(nested, scope)
     if Kind.TIMESTAMP in kinds and scope.schema.has_raw_time:
         return f"the time column `{scope.schema.time}` holds plain numbers: compare it with one"
     if kinds == {Kind.TIMESTAMP, Kind.INTERVAL}:
@@ -134,6 +138,14 @@ def _comparison_hint(left: Expression, right: Expression, scope: Scope) -> str:
     if Kind.BOOLEAN in kinds:
         return "a boolean is compared with TRUE or FALSE"
     return "compare values of one kind"
+
+
+def nested_hint(value: Reference, scope: Scope) -> str:
+    """The ways to compare what is in a nested column."""
+    written = " ".join(scope.problems.source.text[slice(*value.span)].split())
+    if value.type.is_list:
+        return f"name an element,  {written}[1] , or search it:  list_contains({written}, 'a')"
+    return f"name a field of it:  {written}.{value.type.parts[0][0]}"
 
 
 def _comparison(node: ast.Comparison, scope: Scope, negated: bool) -> Condition:

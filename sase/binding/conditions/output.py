@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sase.base.paths import path_of
 from sase.binding.bound import Column, Placeholder
 from sase.binding.names.references import find_component
 from sase.binding.names.scope import Scope
@@ -76,14 +77,22 @@ def default_name(expression: ast.Expression, place: int) -> str:
     """The name of a column without an alias: from its expression, or its place."""
     match expression:
         case ast.Attribute(name=name, variable=variable):
-            return f"{variable.text}_{name.text}" if variable else name.text
+            return f"{variable.text}_{_flat(name)}" if variable else _flat(name)
         case ast.Indexed(variable=variable, index=index, attributes=names):
-            return _joined(variable, index, *(name.text for name in names))
+            return _joined(variable, index, *map(_flat, names))
         case ast.InGroup(group=group, index=index, reference=reference):
             return _joined(group, index, default_name(reference, place))
         case ast.Call(function=function, arguments=(argument,)):
             return f"{function.text}_{default_name(argument, place)}"
     return f"column_{place}"
+
+
+def _flat(name: ast.Name) -> str:
+    """A name in which the steps into a nested column are joined: `user_id`, `tags_1`."""
+    path = path_of(name.text)
+    if path is None or path.member is not None:
+        return name.text
+    return "_".join(map(str, (path.column, *path.steps)))
 
 
 def _joined(series: ast.Name, index: ast.Index, *names: str) -> str:

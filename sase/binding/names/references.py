@@ -296,6 +296,8 @@ def declared(
         _report_undeclared(component, name, scope)
         return UNKNOWN, missing
     first = merged(found[:1])
+    if all(kind.parts for kind in found):
+        return merged(found), missing
     if not all(first.compares_with(other) for other in found):
         return DataType(Kind.OTHER), missing  # a comparison reports it
     return merged(found), missing
@@ -304,7 +306,7 @@ def declared(
 def _report_undeclared(component: BoundComponent, name: ast.Name, scope: Scope) -> None:
     if scope.whole is not None:
         return  # reported for the whole pattern, or another branch has it
-    names = scope.attribute_names(component)
+    names = scope.nested_names(component, name.text) or scope.attribute_names(component)
     hints = scope.attribute_hints(name.text, names)
     report, code = scope.problems.error, "unknown-attribute"
     if scope.schema.is_wide:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import chain
 
+from sase.base.paths import Path, path_of
 from sase.base.texts import did_you_mean
 from sase.binding.bound import BoundComponent, Condition, Placeholder
 from sase.binding.schema import Schema
@@ -180,6 +182,15 @@ class Scope:
             dict.fromkeys(attribute for known in self._of(component) for attribute in known)
         )
 
+    def nested_names(self, component: BoundComponent, name: str) -> list[str]:
+        """The values within the column that a name begins with, if it is a nested one."""
+        path = path_of(name)
+        if path is None:
+            return []
+        known = [own[path.column] for own in self._of(component) if path.column in own]
+        inner = (_values_within(kind, Path(path.column)) for kind in known)
+        return list(dict.fromkeys(map(str, chain.from_iterable(inner))))
+
     def readable_names(self, component: BoundComponent) -> list[str]:
         """The attributes that expressions can read, which lists for example are not."""
         known = self._of(component)
@@ -193,6 +204,12 @@ class Scope:
     def _of(self, component: BoundComponent) -> Iterator[Mapping[str, DataType]]:
         for name in component.types or self.schema.type_names or ("",):
             yield self.schema.attributes(name) or {}
+
+
+def _values_within(nested: DataType, path: Path) -> Iterator[Path]:
+    for name, kind in nested.parts:
+        inner = path._replace(steps=(*path.steps, name or 1))
+        yield from _values_within(kind, inner) if kind.parts else (inner,)
 
 
 def unit_of_integer_time(span: Span, scope: Scope) -> None:

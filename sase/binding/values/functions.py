@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, TypeVar
 
 from sase.base import regular_expressions
@@ -77,6 +79,8 @@ class Function:
     is_conditional: bool = False
     # The CASE that a call means.
     as_case: Callable[..., ast.Case] | None = None
+    # It is a reference to a value within a nested column.
+    is_reference: bool = False
     # The last option is a time zone; the engine has an operation of its own for it.
     is_of_zone: bool = False
     # Computes it for many texts at once.
@@ -157,6 +161,11 @@ def _with_text(name: str, says: str, value: Callable[[str, str], bool]) -> Funct
     """A test of a text by a literal."""
     form = f"{name}(x.a, 'abc'), of a text"
     return Function(form, says, _is_string, _boolean, value, options=(_TEXT,))
+
+
+def _is_member(value: object) -> bool:
+    is_number = isinstance(value, int | float | Decimal) and abs(value) < math.inf
+    return isinstance(value, str | bool) or is_number
 
 
 def _boolean(_: list[DataType]) -> DataType:
@@ -403,6 +412,15 @@ FUNCTIONS = {
         "TIME_TRUNCATE",
         options=(_UNIT,),
         options_first=True,
+    ),
+    "list_contains": Function(
+        "list_contains(x.tags, 'a')",
+        "whether a list has the value; NULL of no list",
+        lambda data_type: data_type.is_list or data_type.kind is Kind.UNKNOWN,
+        _boolean,
+        lambda *_: None,
+        options=(LiteralArgument("a text, a number or a truth value", _is_member),),
+        is_reference=True,
     ),
     "case": Function(
         "CASE WHEN x.a = 'abc' THEN 1 ELSE 2 END, with values of one kind",

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import cycle
 
 from sase.base.limits import heed
+from sase.base.paths import path_of
 from sase.binding import bound
 from sase.binding.types import DataType, Kind
 from sase.binding.values.literals import nearest_float
-from sase.lang.printer import bounds_text
+from sase.lang import ast
+from sase.lang.printer import bounds_text, to_text
 from sase.lang.units import NANOSECONDS
 
 Names = Mapping[int, str]
@@ -42,6 +46,11 @@ def condition_text(condition: bound.Condition, names: Names) -> str:
             return f"{value_text(operand, names)} IS {_not(negated)}NULL"
 
 
+def _member_text(member: str) -> str:
+    """A literal that is kept as JSON."""
+    return to_text(ast.String(json.loads(member))) if member[0] == '"' else member.upper()
+
+
 def value_text(value: bound.Expression, names: Names) -> str:
     """The text of a value."""
     match value:
@@ -66,6 +75,10 @@ def value_text(value: bound.Expression, names: Names) -> str:
             # The length of a group with `?`, known per branch, has a dot in its name.
             return name if "." in name else f":{name}"
         case bound.Reference(attribute=attribute):
+            path = path_of(attribute)
+            if path is not None and path.member is not None:
+                listed = replace(value, attribute=str(path._replace(member=None)))
+                return f"list_contains({value_text(listed, names)}, {_member_text(path.member)})"
             return f"{_events(value, names)}.{attribute}"
         case bound.Aggregate(function=function):
             listed = ", ".join(value.attributes)

@@ -36,6 +36,7 @@ from sase.binding.names.group_references import (
     some_inner,
     variables_of,
 )
+from sase.binding.names.nested import member_of
 from sase.binding.names.references import bind_attribute, bind_indexed, declared
 from sase.binding.names.scope import Clause, Scope, is_unknown, unit_of_integer_time, unknown
 from sase.binding.types import (
@@ -306,12 +307,47 @@ def _call(node: ast.Call, scope: Scope) -> Expression:
         )
     if function.as_case is not None:
         return _case(replace(function.as_case(*node.arguments), span=node.span), scope)
+    if function.is_reference:
+        return _membership(node, function, scope)
     bind = bind_operand if function.is_choice else bind_value
     operands = tuple(bind(argument, scope) for argument in node.arguments)
     if function.is_choice:
         operands = alike(_on_one_clock(operands, scope))
         warn_of_zones(operands, scope)
     return _function(name, operands, node, scope)
+
+
+def _membership(node: ast.Call, function: Function, scope: Scope) -> Expression:
+    """`list_contains(x.tags, 'a')`: a reference to a value that is computed as events are read."""
+    listed, member = node.arguments
+    name = node.function.text
+    problems = len(scope.problems.found)
+    value, given = bind_operand(listed, scope), bind_operand(member, scope)
+    if len(scope.problems.found) > problems and (is_unknown(value) or is_unknown(given)):
+        return unknown(node)
+    if function.wrong([value.type]) is not None or not isinstance(value, Reference):
+        return scope.refuse(
+            "incompatible-types",
+            f"{name} takes a list of an event, and this is {value.type.described()}",
+            listed.span,
+            f"it is called as  {function.form}",
+        )
+    if not isinstance(given, Constant) or not function.options[0].accepts(given.value):
+        return scope.refuse(
+            "wrong-arguments",
+            f"{name} takes {function.options[0].described} here, as a literal or a parameter",
+            member.span,
+            f"it is called as  {function.form}",
+        )
+    element = next((kind for _, kind in value.type.parts), UNKNOWN)
+    if not element.compares_with(given.type):
+        return scope.refuse(
+            "incompatible-types",
+            f"the list holds {element}s, and this is {given.type.described()}",
+            member.span,
+            f"it is called as  {function.form}",
+        )
+    return replace(bind_operand(member_of(listed, given.value), scope), span=node.span)
 
 
 def _at_zone(node: ast.AtZone, scope: Scope) -> Expression:

@@ -101,7 +101,7 @@ class HistorySegment:
     def proved(self, name: str) -> Inputs:
         """The tables with a proved column; the proof is kept."""
         inputs, events = self._both
-        if any(name in table.unproved for table in inputs.tables):
+        if any(table.unproved for table in inputs.tables):
             self._both = inputs.proved([name]), events
         return self.inputs
 
@@ -269,9 +269,9 @@ class RowHistory:
         """The type of a column where it first occurs."""
         for piece in self.pieces:
             for table in piece.inputs.tables:
-                index = table.source.schema.get_field_index(name)
-                if index >= 0 and (types is None or table.type_name in (None, *types)):
-                    return table.source.schema.field(index).type
+                found = table.arrow_type(name)
+                if found is not None and (types is None or table.type_name in (None, *types)):
+                    return found
         return None
 
     def names(self, types: Collection[str] | None) -> list[str]:
@@ -384,11 +384,9 @@ def _saved(piece: HistorySegment, begin: int) -> dict[str, Any]:
 
 def _chunks(inputs: Inputs, name: str, types: Collection[str] | None) -> Iterator[pa.Array]:
     for table in inputs.tables:
-        source = table.source
-        index = source.schema.get_field_index(name)
-        if index < 0 or (types is not None and table.type_name not in (None, *types)):
-            yield pa.nulls(source.num_rows)
+        rows, kind = table.source.num_rows, table.arrow_type(name)
+        if kind is None or (types is not None and table.type_name not in (None, *types)):
+            yield pa.nulls(rows)
             continue
-        column = source.column(index)
-        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        yield from map(takeable, chunks or [pa.nulls(0, column.type)])
+        _, read = table.read({name: table.index(name)})
+        yield from map(takeable, read[name] or [pa.nulls(0, kind)])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 
 import pyarrow as pa
 
 from sase.base.time_zones import is_utc
-from sase.binding.types import DataType, Kind
+from sase.binding.types import ELEMENT, DataType, Kind
 from sase.lang.units import NANOSECONDS, UNITS
 
 
@@ -32,9 +32,27 @@ def data_type(arrow: pa.DataType) -> DataType:
         if is_of(arrow):
             is_date = kind is Kind.TIMESTAMP
             return DataType(kind, "d" if is_date else None, zoned=False if is_date else None)
-    return DataType(Kind.OTHER)
+    return DataType(Kind.OTHER, parts=tuple(_parts(arrow)))
 
 
+def _parts(arrow: pa.DataType) -> Iterator[tuple[str, DataType]]:
+    """Yield the fields of a struct, or the elements of a list; of equal names the first."""
+    if pa.types.is_struct(arrow):
+        named = {field.name: field.type for field in reversed(arrow)}
+        yield from ((name, data_type(kind)) for name, kind in reversed(named.items()))
+    elif is_list(arrow):
+        yield ELEMENT, data_type(arrow.value_type)
+
+
+def is_list(arrow: pa.DataType) -> bool:
+    """Whether a type is a list of any layout."""
+    return any(is_of(arrow) for is_of in _LISTS)
+
+
+_LISTS = (
+    pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list, pa.types.is_list_view,
+    pa.types.is_large_list_view,
+)  # fmt: skip
 _KINDS = (
     (pa.types.is_boolean, Kind.BOOLEAN),
     (pa.types.is_integer, Kind.INTEGER),

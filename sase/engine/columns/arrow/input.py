@@ -14,10 +14,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sase.base.paths import columns_of, path_of
 from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.columns.arrow.data_types import data_type
 from sase.engine.columns.arrow.gate import Gate, prove_schema
 from sase.engine.columns.arrow.gather import concatenated
+from sase.engine.columns.arrow.nested import nested_type, nested_values, type_in
 from sase.engine.columns.arrow.python_rows import (
     Row,
     foreign_table,
@@ -110,26 +112,27 @@ class Input:
         return isinstance(self.source, pa.RecordBatchReader)
 
     def index(self, name: str) -> int | None:
-        """Return the index of a column, or None."""
+        """Return the index of a column, or of the nested column that has a value; or None."""
         index: int = self.source.schema.get_field_index(name)
         if index >= 0:
             return index
         if name in self.source.schema.names:
             raise SchemaError(f"{self.where}there are several columns `{name}`: rename all but one")
-        return None
+        if (path := path_of(name)) is None or (index := self.index(path.column)) is None:
+            return None
+        return None if nested_type(self.source.schema.field(index).type, path) is None else index
 
     def type_of(self, name: str) -> DataType | None:
-        """Return the type of a column, or None."""
-        index = self.index(name)
-        if index is not None:
-            return data_type(self.source.schema.field(index).type)
+        """Return the type of a column or nested value, or None."""
+        if (found := self.arrow_type(name)) is not None:
+            return data_type(found)
         if name in self.unreadable:
             return DataType(Kind.OTHER)
         return UNKNOWN if self.is_open else None
 
-    def arrow_type(self, name: str) -> str:
-        """Return Arrow's name of a column's type."""
-        return str(self.source.schema.field(self.index(name)).type)
+    def arrow_type(self, name: str) -> pa.DataType | None:
+        """Return Arrow's type of a column or nested value, or None."""
+        return type_in(self.source.schema, name)
 
     def dictionary_of(self, name: str) -> list[str] | None:
         """Return the values of a dictionary-encoded column; None for others."""
@@ -159,7 +162,8 @@ class Input:
 
         A reader is returned unchanged: its columns are proved when they are read.
         """
-        asked = self.unproved if names is None else self.unproved.intersection(names)
+        wanted = None if names is None else columns_of(names, self.source.schema.names)
+        asked = self.unproved if wanted is None else self.unproved.intersection(wanted)
         if not asked or self.is_lazy:
             return self
         gate, source, where = gate or Gate(), self.source, self.where
@@ -179,18 +183,28 @@ class Input:
     def read(self, indexes: Mapping[str, int]) -> tuple[int, dict[str, Chunks]]:
         """Return the number of rows, and by name the chunks of the columns at these indexes.
 
-        The columns of a reader are proved.
+        For a name within a nested column these are the values in it. The columns of a reader are
+        proved.
         """
         source = self.source
         if not self.is_lazy:
-            return source.num_rows, {name: self.chunks(index) for name, index in indexes.items()}
+            chunks = {name: self.chunks(index) for name, index in indexes.items()}
+            return source.num_rows, self._within(chunks, indexes)
         rows, read, gate = 0, {name: Chunks() for name in indexes}, Gate()
         for batch in self._batches():  # one batch in memory at a time
             for name, index in indexes.items():
                 read[name].append(batch.column(index))
                 gate.prove(name, read[name][-1:], batch.num_rows, self.where, rows)
             rows += batch.num_rows
-        return rows, read
+        return rows, self._within(read, indexes)
+
+    def _within(self, chunks: dict[str, Chunks], indexes: Mapping[str, int]) -> dict[str, Chunks]:
+        columns = self.source.schema.names
+        nested = {name for name, index in indexes.items() if columns[index] != name}
+        return {
+            name: [nested_values(chunk, name) for chunk in own] if name in nested else own
+            for name, own in chunks.items()
+        }
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         rows = 0

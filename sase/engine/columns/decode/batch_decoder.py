@@ -108,6 +108,8 @@ class BatchDecoder:
         for wanted in resolved.columns:
             if wanted.name not in indexes or wanted.within is not None or wanted.type_names:
                 return None
+            if schema.names[indexes[wanted.name]] != wanted.name:
+                return None  # within a nested column
             values = known[wanted] if wanted.type.kind is Kind.STRING else None
             decoder.columns.append(
                 _source(schema, wanted.name, indexes[wanted.name], wanted.type, values)

@@ -126,7 +126,7 @@ def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataTyp
     if found.kind is Kind.OTHER:
         raise SchemaError(
             f"{table.where}`{name}` has the type {table.arrow_type(name)}, which no condition can"
-            " read: leave it out of the query, or cast it to numbers or strings"
+            f" read: {_instead(name, found)}"
         )
     expected = type_expected(schema, table, name)
     if UNKNOWN in (expected, found):
@@ -141,6 +141,14 @@ def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataTyp
         f"{table.where}`{name}` has the type {found} here, and the query was compiled for"
         f" {expected}: compile it for these events, or cast the column"
     )
+
+
+def _instead(name: str, nested: DataType) -> str:
+    if nested.is_list:
+        return f"name an element, such as  {name}[1] , or leave it out of the query"
+    if nested.parts:
+        return f"name a field of it, such as  {name}.{nested.parts[0][0]} , or leave it out"
+    return "leave it out of the query, or cast it to numbers or strings"
 
 
 def type_expected(schema: Schema, table: Input, name: str) -> DataType:

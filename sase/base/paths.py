@@ -1,0 +1,77 @@
+"""Names of values within nested columns: `user.id`, `tags[1]`, `list_contains(tags, "a")`.
+
+A column of exactly that name has precedence; otherwise the first part names a column, and the rest
+are steps into it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Container, Iterable
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+Step: TypeAlias = str | int
+_PLAIN = re.compile(r"[^\W\d]\w*")
+_FIRST = re.compile(r"([^\W\d]\w*)|`((?:[^`]|``)+)`")
+_STEP = re.compile(r"\.(?:([^\W\d]\w*)|`((?:[^`]|``)+)`)|\[([0-9]{1,9})\]")
+_CONTAINS = re.compile(r"list_contains\((.+), (\"(?:[^\"\\]|\\.)*\"|[^\", ]+)\)", re.DOTALL)
+
+
+class Path(NamedTuple):
+    """A column, the steps into it, and the value that a list is tested for, as JSON."""
+
+    column: str
+    steps: tuple[Step, ...] = ()
+    member: str | None = None
+
+    def __str__(self) -> str:
+        if not self.steps and self.member is None:
+            return self.column
+        inner = _quoted(self.column)
+        for step in self.steps:
+            inner += f"[{step}]" if isinstance(step, int) else f".{_quoted(step)}"
+        return inner if self.member is None else f"list_contains({inner}, {self.member})"
+
+
+@lru_cache(maxsize=4096)
+def path_of(name: str) -> Path | None:
+    """The path that a name is, or None for the name of a column alone."""
+    if found := _CONTAINS.fullmatch(name):
+        inner = path_of(found[1]) or (_column(found[1]) if _FIRST.fullmatch(found[1]) else None)
+        return None if inner is None or not _is_json(found[2]) else inner._replace(member=found[2])
+    first = _FIRST.match(name)
+    if first is None or first.end() == len(name):
+        return None
+    steps, end = list[Step](), first.end()
+    while end < len(name):
+        step = _STEP.match(name, end)
+        if step is None:
+            return None
+        steps.append(int(step[3]) if step[3] else step[1] or step[2].replace("``", "`"))
+        end = step.end()
+    path = Path(_column(first[0]).column, tuple(steps))
+    return path if str(path) == name else None
+
+
+def columns_of(names: Iterable[str], known: Container[str] = ()) -> frozenset[str]:
+    """The columns that names are read from; `known` ones are no paths."""
+    paths = {name: None if name in known else path_of(name) for name in names}
+    return frozenset(name if path is None else path.column for name, path in paths.items())
+
+
+def _column(written: str) -> Path:
+    quoted = written.startswith("`")
+    return Path(written[1:-1].replace("``", "`") if quoted else written)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False) == text
+    except ValueError:
+        return False
+
+
+def _quoted(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else "`{}`".format(name.replace("`", "``"))

@@ -1,0 +1,109 @@
+"""The values within nested columns: fields of structs, elements of lists, members of lists."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sase.base.paths import Path, path_of
+from sase.engine.columns.arrow.data_types import is_list
+from sase.engine.columns.arrow.gather import takeable
+
+
+def type_in(schema: pa.Schema, name: str) -> pa.DataType | None:
+    """Return the type of a column or of a value within one, or None."""
+    index = schema.get_field_index(name)
+    if index >= 0:
+        return schema.field(index).type
+    path = path_of(name)
+    index = -1 if path is None else schema.get_field_index(path.column)
+    return None if path is None or index < 0 else nested_type(schema.field(index).type, path)
+
+
+def nested_type(kind: pa.DataType, path: Path) -> pa.DataType | None:
+    """Return the type of the values of a path in a column of this type, or None."""
+    for step in path.steps:
+        if isinstance(step, int) and is_list(kind):
+            kind = kind.value_type
+        elif isinstance(step, str) and pa.types.is_struct(kind) and kind.get_field_index(step) >= 0:
+            kind = kind.field(step).type
+        else:
+            return None
+    if path.member is None:
+        return kind
+    return pa.bool_() if is_list(kind) else None
+
+
+def nested_values(array: pa.Array, name: str) -> pa.Array:
+    """Return the values that a name means in a proved nested column; NULL where there is none."""
+    path = path_of(name)
+    assert path is not None, "the name is that of a nested value"
+    for step in path.steps:
+        array = _element(array, step) if isinstance(step, int) else pc.struct_field(array, step)
+    if path.member is None:
+        return array
+    return _contains(array, json.loads(path.member, parse_float=Decimal))
+
+
+def _element(lists: pa.Array, number: int) -> pa.Array:
+    starts, lengths, values = _layout(lists)
+    is_there = (number >= 1) & (number <= lengths)
+    places = pa.array(np.where(is_there, starts + number - 1, 0), mask=~is_there)
+    return takeable(values).take(places)
+
+
+def _contains(lists: pa.Array, member: object) -> pa.Array:
+    """Return for each list whether a value is in it: NULL for no list, and NULLs equal nothing."""
+    starts, lengths, values = _layout(lists)
+    before = np.concatenate([[0], np.cumsum(_equal(_comparable(values), member))])
+    is_null = lists.is_null().to_numpy(zero_copy_only=False)
+    lengths = np.where(is_null, 0, lengths)
+    starts = np.where(is_null, 0, starts)
+    return pa.array(before[starts + lengths] > before[starts], mask=is_null)
+
+
+def _equal(values: pa.Array, member: object) -> NDArray[np.bool_]:
+    same = _scalar(member, values.type)
+    if not same.is_valid:
+        return np.zeros(len(values), np.bool_)
+    found: NDArray[np.bool_] = pc.fill_null(pc.equal(values, same), fill_value=False).to_numpy(
+        zero_copy_only=False
+    )
+    return found
+
+
+def _comparable(values: pa.Array) -> pa.Array:
+    """Return values in a layout that Arrow compares."""
+    kind = values.type
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return _comparable(values.cast(kind.value_type))
+    if pa.types.is_string_view(kind):
+        return values.cast(pa.large_string())
+    return values.cast(pa.float32()) if pa.types.is_float16(kind) else values
+
+
+def _scalar(member: object, kind: pa.DataType) -> pa.Scalar:
+    """Return a value of a type, or NULL if the type does not have this value."""
+    with suppress(pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        if pa.types.is_floating(kind) and isinstance(member, int | Decimal):
+            return pa.scalar(float(member), kind)
+        if pa.types.is_integer(kind) and isinstance(member, Decimal) and member == int(member):
+            return pa.scalar(int(member), kind)
+        return pa.scalar(member, kind)
+    return pa.scalar(None, kind)
+
+
+def _layout(lists: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64], pa.Array]:
+    """Return the place of each list's first value, its length (0 if it is NULL), and all values."""
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy().astype(np.int64, copy=False)
+    if pa.types.is_fixed_size_list(lists.type):
+        size = lists.type.list_size
+        return (lists.offset + np.arange(len(lists))) * size, lengths, lists.values
+    offsets = lists.offsets.to_numpy().astype(np.int64, copy=False)[: len(lists)]
+    return offsets, lengths, lists.values
