@@ -12,7 +12,7 @@ from sase.engine.sources import Files
 from sase.engine.sources.discovered import Discovered
 from sase.engine.sources.open import numbers_among
 from sase.errors import BindingError, SaseError
-from sase.planning.plan.traversal import attributes_read
+from sase.planning.plan.traversal import columns_named
 
 Outcome: TypeAlias = BoundQuery | BindingError
 Bind: TypeAlias = Callable[[Schema], Outcome]
@@ -64,7 +64,7 @@ def _named(schema: Schema, outcome: Outcome, bind: Bind) -> frozenset[str] | Non
             return None
     if isinstance(outcome, BindingError):
         return None
-    return frozenset((*schema.roles, *attributes_read(outcome)))
+    return columns_named(schema, outcome)
 
 
 def _settled(

@@ -26,7 +26,7 @@ from sase.engine.pipeline.limits import RunGuard, check_of, working
 from sase.engine.sources.discovered import Discovered
 from sase.errors import BindingError, BudgetError, StatementWarning
 from sase.lang.parser import is_script
-from sase.planning.plan.traversal import attributes_read
+from sase.planning.plan.traversal import columns_named
 
 if TYPE_CHECKING:
     from sase.engine.report import Report
@@ -241,9 +241,9 @@ class CompiledScript:
             if len(query.sources) == 1:
                 after = compiled.source
             else:
-                named = {*before.schema.roles, *attributes_read(compiled.bound)}
+                named = columns_named(before.schema, compiled.bound)
                 columns = before.files.schema.names if before.files is not None else ()
-                after = before.with_inferred_types(frozenset(named.intersection(columns)))
+                after = before.with_inferred_types(named.intersection(columns))
                 changed |= after.schema != before.schema
             sources[name], streams[name] = after, NamedStream(name, after.schema)
         return changed
@@ -458,9 +458,9 @@ class CompiledScript:
         """The columns of an input that statements name, and whether results show all columns."""
         plans = [each.reading for each in self._readers(name)]
         schema = self.bound.sources[name].schema
-        named = frozenset(schema.roles).union(*(plan.attributes for plan in plans))
+        named = frozenset(schema.roles).union(*(plan.named for plan in plans))
         if name in self._typing:
-            named = named.union(attributes_read(self._typing[name].bound))
+            named |= columns_named(schema, self._typing[name].bound)
         return named, any(plan.scan.columns is None for plan in plans)
 
     def _rows(self, name: str | None, given: Discovered) -> InputRows:

@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from itertools import groupby
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from sase.binding.types import DataType
 from sase.errors import Diagnostic
@@ -154,8 +154,22 @@ class MatchConfidence(Value):
     """`confidence` in HAVING and RETURN: the probability of a match with imprecise time."""
 
 
+@dataclass(frozen=True, slots=True)
+class EventValues(Value):
+    """A column of RETURN with values as the events have them: `a[].p`, `a[2].p`, `x.tags`.
+
+    Of a series it is the list of values, their median, or the value of the event at a `place`.
+    """
+
+    component: int
+    attribute: str
+    form: Literal["event", "list", "median"] = "event"
+    place: int | None = None
+
+
 Expression: TypeAlias = (
     Constant | Placeholder | Reference | Aggregate | Operation | ConditionValue | MatchConfidence
+    | EventValues
 )  # fmt: skip
 
 

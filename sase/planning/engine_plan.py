@@ -51,7 +51,7 @@ from sase.planning.plan.nodes import (
     require,
     variables_of,
 )
-from sase.planning.plan.traversal import attributes_read, within
+from sase.planning.plan.traversal import attributes_read, columns_named, within
 from sase.planning.reasoning.late_types import Known, LateTypes
 from sase.planning.serialisation import encoded, fingerprint, plan_to_json
 from sase.planning.split import Split, may_end, negations_of, split_of
@@ -273,7 +273,8 @@ class EnginePlan:
     @cached_property
     def named(self) -> frozenset[str]:
         """Every column that the plan reads."""
-        return columns_of((*self.schema.roles, *self.attributes), self.schema.names)
+        also = columns_of(self.also_read, self.schema.names)
+        return also | columns_named(self.schema, self.operators, self.definitions)
 
     @cached_property
     def reading(self) -> dict[str, Any]:

@@ -214,7 +214,7 @@ def _bad_rows(
     found = {}
     for each in plan.inputs:
         if each.on_bad_row == "quarantine":
-            read = [s.plan.attributes for s in plan.statements if each.name in s.sources]
+            read = [s.plan.named for s in plan.statements if each.name in s.sources]
             fields = sources[each.name].frames[0].fields
             named = sorted(frozenset[str]().union(*read) & fields.keys())
             by_all = replace(of_all[each.name], also_read=tuple(named))

@@ -9,6 +9,7 @@ from sase.binding.bound import Column, Placeholder
 from sase.binding.names.references import find_component
 from sase.binding.names.scope import Scope
 from sase.binding.types import Kind
+from sase.binding.values.event_values import bind_event_values, every_value
 from sase.binding.values.folding import INT64_MAX
 from sase.binding.values.literals import bind_literal
 from sase.binding.values.values import bind_item
@@ -36,8 +37,9 @@ def bind_columns(output: ast.Output, scope: Scope) -> tuple[Column, ...]:
             is_itself = isinstance(item.expression, ast.Attribute) and not item.expression.variable
             _refuse_clash(name, (item.alias or item).span, scope, is_itself=is_itself)
         seen.add(name)
-        columns.append(Column(name, bind_item(item.expression, scope)))
-        if columns[-1].value.type.kind is Kind.OTHER:
+        value = bind_event_values(item.expression, scope)
+        columns.append(Column(name, value or bind_item(item.expression, scope)))
+        if value is None and columns[-1].value.type.kind is Kind.OTHER:
             _refuse_kind(item.expression.span, scope)
     return tuple(columns)
 
@@ -52,15 +54,15 @@ def _expanded(item: ast.OutputItem, scope: Scope) -> Iterator[ast.OutputItem]:
     component = find_component(variable, own)
     if component is None:
         return
-    if component.is_series or component.group is not None:
+    if component.group is not None:
         scope.problems.error(
             "event-as-value",
-            f"`{variable.text}` is a series, and `{to_text(item)}` is of one event",
+            f"`{variable.text}` is a group, and `{to_text(item)}` is of events",
             span,
-            f"without RETURN the column `{variable.text}` lists its events",
+            f"without RETURN the column `{variable.text}` lists its iterations",
         )
         return
-    names = own.readable_names(component)
+    names = own.attribute_names(component)
     if not names:
         scope.problems.error(
             "unknown-attribute",
@@ -68,9 +70,7 @@ def _expanded(item: ast.OutputItem, scope: Scope) -> Iterator[ast.OutputItem]:
             span,
             "give a schema or events, or list the attributes:  x.(p, q)",
         )
-    for name in names:
-        attribute = ast.Attribute(ast.Name(name, span=span), variable, span=span)
-        yield ast.OutputItem(attribute, span=span)
+    yield from every_value(variable, component, names, item)
 
 
 def default_name(expression: ast.Expression, place: int) -> str:

@@ -84,6 +84,12 @@ def value_text(value: bound.Expression, names: Names) -> str:
             listed = ", ".join(value.attributes)
             attributes = f".({listed})" if value.others else f".{listed}" if listed else ""
             return f"{function}({_events(value, names)}{attributes})"
+        case bound.EventValues(attribute=attribute, form=form, place=place):
+            name = names.get(value.component, "?")
+            if form == "event" and place is None:
+                return f"{name}.{attribute}"
+            events = f"{name}[{place or ''}].{attribute}"
+            return f"median({events})" if form == "median" else events
         case bound.MatchConfidence():
             return "confidence"
         case bound.ConditionValue(condition=condition):

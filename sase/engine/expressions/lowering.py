@@ -20,6 +20,7 @@ from sase.binding.bound import (
     Condition,
     ConditionValue,
     Constant,
+    EventValues,
     Expression,
     Like,
     MatchConfidence,
@@ -314,6 +315,8 @@ class _Assembler:
                 self.condition_value(value)
             case Placeholder():
                 literal(value)
+            case EventValues():  # results take them from the events
+                self.write(Op.CONSTANT, put=1)  # NULL
             case MatchConfidence():
                 self.write(Op.VALUE, self.layout.confidence(), put=1)
             case Aggregate():

@@ -322,6 +322,25 @@ def list_offsets(ends: Numbers, events: int) -> pa.Array:
     return pa.array(offsets)
 
 
+def medians(lists: pa.ListArray) -> pa.Array:
+    """The median of the numbers of each list; NULL of a list without one."""
+    numbers = lists.flatten()
+    which = np.repeat(np.arange(len(lists)), lists.value_lengths().fill_null(0).to_numpy())
+    values = numbers.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    is_number = ~np.isnan(values)  # as NULLs are
+    values, which = values[is_number], which[is_number]
+    values = values[np.lexsort((values, which))]
+    counts = np.bincount(which, minlength=len(lists))
+    starts, is_none = np.cumsum(counts) - counts, counts == 0
+    if not len(values):
+        return pa.nulls(len(lists), pa.float64())
+    lower, upper = (
+        values[np.where(is_none, 0, starts + place)] for place in ((counts - 1) // 2, counts // 2)
+    )
+    middle = np.where(lower == upper, lower, lower / 2 + upper / 2)
+    return pa.array(middle, mask=is_none)
+
+
 # ---------------------------------------------------------------- group columns
 
 

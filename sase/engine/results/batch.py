@@ -13,12 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sase.binding import Schema
-from sase.binding.bound import BoundComponent, Column, Expression, Operation
+from sase.binding.bound import BoundComponent, Column, EventValues, Expression, Operation
 from sase.binding.schema import MERGED, OTHERS
 from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.binding.values.functions import IN_ZONE
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.arrow.data_types import data_type
+from sase.engine.columns.arrow.nested import element_of
 from sase.engine.columns.decode.time_column import microseconds
 from sase.engine.expressions import Interner, columns_needed
 from sase.engine.operators.bindings.bindings import Bindings, likely_of
@@ -31,6 +32,7 @@ from sase.engine.results.arrow_columns import (
     event_column,
     group_column,
     is_zoned,
+    medians,
     row_column,
     row_type,
     rows_of_iterations,
@@ -230,11 +232,30 @@ class MatchBatch:
         assert self.shape.columns is not None
         found = {}
         for number, column in enumerate(self.shape.columns):
+            if isinstance(column.value, EventValues):
+                found[column.name] = self._event_values(column.value)
+                continue
             parts = [results.values[number] for results in self.results]
             values = np.concatenate([np.empty((0, 2), np.int64), *parts])
             zone = self._zone(column.value)
             found[column.name] = arrow_column(values, column.value, self.shape.texts, zone)
         return found
+
+    def _event_values(self, value: EventValues) -> pa.Array:
+        """A column with values as the events have them."""
+        components = self.shape.components
+        level = next(n for n, each in enumerate(components) if each.index == value.component)
+        component, positions = components[level], self.positions
+
+        def shown(events: Numbers) -> pa.Array:
+            return _whole(self.attribute(component, value.attribute, events))
+
+        if not isinstance(positions, Bindings):
+            return shown(positions[level])
+        column = event_column(positions, level, component, shown)
+        if value.place is not None:
+            return element_of(column, value.place)
+        return medians(column) if value.form == "median" else column
 
     def _zone(self, value: Expression) -> str | None:
         """The time zone of the attributes that have one, UTC of several; None for a local time."""

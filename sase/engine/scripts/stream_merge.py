@@ -178,7 +178,7 @@ class StreamMerge(Declared):
         self.streams = [
             _HeldStream(each, typing.get(each.name), is_imprecise) for each in ranked(plan.streams)
         ]
-        self._names, self._asked = list(_columns_of(plan)), plan.plan.attributes
+        self._names, self._asked = list(_columns_of(plan)), plan.plan.named
         self._clock = self.schema.time_type
         self._zone: pa.DataType | None = None
         self._next = 0
@@ -383,4 +383,4 @@ def _columns_of(plan: StatementPlan) -> Iterator[str]:
         yield from dict.fromkeys(name for table in tables for name, _ in table)
     yield MERGED_TYPE
     hidden = (MERGED_TIME, MERGED_ORDER, MERGED_UNTIL)
-    yield from (name for name in plan.plan.attributes if name not in hidden)
+    yield from (name for name in sorted(plan.plan.named) if name not in hidden)

@@ -10,6 +10,8 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 
 from sase.base.limits import heed
+from sase.base.paths import columns_of
+from sase.binding import Schema
 from sase.binding.bound import (
     Aggregate,
     BoundComponent,
@@ -19,6 +21,7 @@ from sase.binding.bound import (
     Conjunct,
     Constant,
     EquivalenceTest,
+    EventValues,
     Placeholder,
     Reference,
 )
@@ -65,7 +68,7 @@ def _reversed(values: tuple[object, ...]) -> Iterable[object]:
 
 
 def attributes_read(*values: object) -> tuple[str, ...]:
-    """Every attribute that a plan or a part of it reads."""
+    """Every attribute that conditions and values of a plan, or of a part of it, read."""
     names: list[str | None] = []
     waiting: list[Any] = [values]
     while waiting:  # like `within`, with fewer calls for each value
@@ -77,6 +80,13 @@ def attributes_read(*values: object) -> tuple[str, ...]:
         if parts is not None:
             waiting += parts(each)
     return tuple(dict.fromkeys(name for name in names if name is not None))
+
+
+def columns_named(schema: Schema, *values: object) -> frozenset[str]:
+    """Every column that a plan, or a part of it, reads or shows."""
+    shown = (each.attribute for each in within(values) if isinstance(each, EventValues))
+    names = (*schema.roles, *attributes_read(*values), *shown)
+    return columns_of(names, schema.names)
 
 
 @cache

@@ -176,7 +176,7 @@ class _Growing:
                 return Trend.STEADY
             case bound.Reference() | bound.Aggregate():
                 return self.reference(expression)
-            case bound.MatchConfidence():
+            case bound.MatchConfidence() | bound.EventValues():
                 return Trend.OPEN
             case bound.ConditionValue(condition=condition):
                 known = (self.value(each) for each in references(condition))

@@ -300,7 +300,11 @@ class _Values:
             return self._result(value, self._type)
         if value.type != UNKNOWN or isinstance(
             value,
-            bound.Constant | bound.Placeholder | bound.ConditionValue | bound.MatchConfidence,
+            bound.Constant
+            | bound.Placeholder
+            | bound.ConditionValue
+            | bound.MatchConfidence
+            | bound.EventValues,
         ):
             return value.type
         if isinstance(value, bound.Reference):

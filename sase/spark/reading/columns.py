@@ -6,6 +6,7 @@ them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from functools import reduce
@@ -14,6 +15,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
+from sase.base.paths import Path
 from sase.binding.values.folding import INT64_MAX, INT64_MIN
 from sase.engine.columns.decode.numbers import MOST_DIGITS
 
@@ -32,6 +34,31 @@ def column(name: str) -> Column:
 def quoted(name: str) -> str:
     """A name in SQL syntax, with any characters."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def value_within(value: Column, path: Path) -> Column:
+    """A value within a nested column; NULL where there is none."""
+    for step in path.steps:
+        # `get` counts from 0, and has NULL outside of the list.
+        value = sf.get(value, sf.lit(step - 1)) if isinstance(step, int) else value.getField(step)
+    if path.member is None:
+        return value
+    listed = sf.array_contains(value, sf.lit(json.loads(path.member)))
+    return sf.when(value.isNotNull(), sf.coalesce(listed, sf.lit(False)))
+
+
+def type_within(kind: st.DataType, path: Path) -> st.DataType | None:
+    """The type of a value within a column of a type; None if there is none."""
+    for step in path.steps:
+        if isinstance(step, int) and isinstance(kind, st.ArrayType):
+            kind = kind.elementType
+        elif isinstance(step, str) and isinstance(kind, st.StructType) and step in kind.names:
+            kind = kind[step].dataType
+        else:
+            return None
+    if path.member is None:
+        return kind
+    return st.BooleanType() if isinstance(kind, st.ArrayType) else None
 
 
 def any_of(conditions: Iterable[Column]) -> Column:

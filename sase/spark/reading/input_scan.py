@@ -49,7 +49,7 @@ class InputScan(SourceScan):
         if any(plan.scan.columns is None for plan in plans):
             return list(frame.fields)
         plans += [] if self.input.typing is None else [self.input.typing]
-        named = frozenset(self.input.schema.roles).union(*(plan.attributes for plan in plans))
+        named = frozenset(self.input.schema.roles).union(*(plan.named for plan in plans))
         return [name for name in frame.fields if name in named]
 
     def is_needed(self, frame: Frame, tests: Sequence[EquivalenceTest]) -> Column | None:

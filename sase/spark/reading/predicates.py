@@ -12,6 +12,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
+from sase.base.paths import path_of
 from sase.binding import bound
 from sase.binding.types import Kind
 from sase.binding.values.folding import COMPARISONS, INT64_MAX, INT64_MIN
@@ -86,8 +87,11 @@ def _compared(
 
 def _attribute(reference: bound.Reference, frame: Frame) -> Column | None:
     """An attribute that every type declares; else a condition may be true without it."""
-    if reference.undeclared_by != frozenset() or reference.attribute not in frame.fields:
+    path = path_of(reference.attribute)
+    if reference.undeclared_by != frozenset() or reference.attribute not in frame:
         return None
+    if path is not None and path.member is not None:
+        return None  # Spark compares some numbers otherwise
     is_float = isinstance(frame.kind(reference.attribute), FLOATS)
     if is_float != (reference.type.kind is Kind.FLOAT):
         return None  # conditions read times in seconds as microseconds

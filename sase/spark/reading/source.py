@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_type
 
+from sase.base.paths import path_of
 from sase.binding.input_options import InputOptions
 from sase.binding.schema import ROW_ORDER
 from sase.cached_property import cached_property
@@ -21,7 +22,7 @@ from sase.engine.columns.arrow.gate import prove_distinct
 from sase.engine.columns.arrow.input import Input, Inputs
 from sase.engine.sources.discovered import Discovered
 from sase.errors import DataError, PlanError, SchemaError
-from sase.spark.reading.columns import column
+from sase.spark.reading.columns import column, type_within, value_within
 from sase.spark.reading.row_layout import RowLayout
 
 
@@ -38,11 +39,25 @@ class Frame:
         return {field.name: field for field in self.df.schema.fields}
 
     def __getitem__(self, name: str) -> Column:
-        return column(name)
+        path = None if name in self.fields else path_of(name)
+        return column(name) if path is None else value_within(column(path.column), path)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._kind(name) is not None
 
     def kind(self, name: str) -> st.DataType:
-        """The type of a column."""
-        return self.fields[name].dataType
+        """The type of a column, or of a value within one."""
+        found = self._kind(name)
+        assert found is not None, "the column is there"
+        return found
+
+    def _kind(self, name: str) -> st.DataType | None:
+        if name in self.fields:
+            return self.fields[name].dataType
+        path = path_of(name)
+        if path is None or path.column not in self.fields:
+            return None
+        return type_within(self.fields[path.column].dataType, path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +142,7 @@ class FrameSource:
 
     def kinds(self, name: str) -> Iterator[st.DataType]:
         """The types of a column in the DataFrames that have it."""
-        return (frame.kind(name) for frame in self.frames if name in frame.fields)
+        return (frame.kind(name) for frame in self.frames if name in frame)
 
     @cached_property
     def mixed(self) -> frozenset[str]:

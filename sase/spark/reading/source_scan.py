@@ -113,7 +113,7 @@ class SourceScan:
         """The attribute of a test, which may depend on the type of the row."""
         if frame.type_name is not None:
             name = names.get(frame.type_name, names.get(None, ""))
-            if name in frame.fields:
+            if name in frame:
                 return frame[name], frame.kind(name)
             # No event of this type is in a match.
             kind = next(kind for other in names.values() for kind in self.source.kinds(other))
@@ -149,7 +149,7 @@ class SourceScan:
             alike = {frame.kind(name).simpleString() for name in names.values()}
             return self.plan.schema.type is not None and len(alike) == 1
         return all(
-            names.get(frame.type_name, names.get(None)) in frame.fields
+            names.get(frame.type_name, names.get(None)) in frame
             for frame in self.source.frames
             if self.may_match(frame)
         )
@@ -184,7 +184,7 @@ class SourceScan:
         if schema.seq is not None:
             found.append(BadValue(schema.seq, NO_SEQ, frame[schema.seq].isNull()))
         for name in self.plan.attributes:
-            if name in frame.fields:
+            if name in frame:
                 bad = is_bad_value(frame[name], frame.kind(name))
                 if bad is not None:
                     found.append(BadValue(name, TOO_LONG, bad))

@@ -45,13 +45,14 @@ def nested_values(array: pa.Array, name: str) -> pa.Array:
     path = path_of(name)
     assert path is not None, "the name is that of a nested value"
     for step in path.steps:
-        array = _element(array, step) if isinstance(step, int) else pc.struct_field(array, step)
+        array = element_of(array, step) if isinstance(step, int) else pc.struct_field(array, step)
     if path.member is None:
         return array
     return _contains(array, json.loads(path.member, parse_float=Decimal))
 
 
-def _element(lists: pa.Array, number: int) -> pa.Array:
+def element_of(lists: pa.Array, number: int) -> pa.Array:
+    """Return the element of each list with a number from 1; NULL outside of the list."""
     starts, lengths, values = _layout(lists)
     is_there = (number >= 1) & (number <= lengths)
     places = pa.array(np.where(is_there, starts + number - 1, 0), mask=~is_there)
