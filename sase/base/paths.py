@@ -56,9 +56,14 @@ def path_of(name: str) -> Path | None:
 
 
 def columns_of(names: Iterable[str], known: Container[str] = ()) -> frozenset[str]:
-    """The columns that names are read from; `known` ones are no paths."""
-    paths = {name: None if name in known else path_of(name) for name in names}
-    return frozenset(name if path is None else path.column for name, path in paths.items())
+    """The columns that names are read from; a `known` one may be a column by itself."""
+    found = set[str]()
+    for name in names:
+        path = path_of(name)
+        found |= {name} if path is None else {path.column}
+        if name in known:
+            found.add(name)
+    return frozenset(found)
 
 
 def _column(written: str) -> Path:

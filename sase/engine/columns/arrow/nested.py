@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -89,14 +90,21 @@ def _comparable(values: pa.Array) -> pa.Array:
     return values.cast(pa.float32()) if pa.types.is_float16(kind) else values
 
 
-def _scalar(member: object, kind: pa.DataType) -> pa.Scalar:
+def _scalar(member: Any, kind: pa.DataType) -> pa.Scalar:
     """Return a value of a type, or NULL if the type does not have this value."""
-    with suppress(pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        if pa.types.is_floating(kind) and isinstance(member, int | Decimal):
-            return pa.scalar(float(member), kind)
-        if pa.types.is_integer(kind) and isinstance(member, Decimal) and member == int(member):
+    is_number = isinstance(member, int | Decimal) and not isinstance(member, bool)
+    is_whole = is_number and member == int(member)
+    with suppress(pa.ArrowInvalid, OverflowError):
+        if isinstance(member, str) and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            return pa.scalar(member, kind)
+        if isinstance(member, bool) and pa.types.is_boolean(kind):
+            return pa.scalar(member, kind)
+        if is_whole and pa.types.is_integer(kind):
             return pa.scalar(int(member), kind)
-        return pa.scalar(member, kind)
+        if is_number and pa.types.is_decimal(kind):
+            return pa.scalar(Decimal(member), kind)
+        if is_number and pa.types.is_floating(kind):
+            return pa.scalar(float(member), kind)
     return pa.scalar(None, kind)
 
 
