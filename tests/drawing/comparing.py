@@ -168,6 +168,8 @@ def same_events(expected: Any, got: Any) -> bool:
 
 def exact(expected: Any, got: Any) -> bool:
     """The same value, a float to the bit; NaN is NULL."""
+    if isinstance(expected, list):
+        return same(expected, got)
     if isinstance(expected, float) and math.isnan(expected):
         expected = None
     if isinstance(got, float) and isinstance(expected, int | float):
@@ -177,6 +179,8 @@ def exact(expected: Any, got: Any) -> bool:
 
 def near(expected: Any, got: Any) -> bool:
     """The same value, a number with a fraction within 1e-9 of it."""
+    if isinstance(expected, list):
+        return same(expected, got)
     if None not in (expected, got) and float in (type(expected), type(got)):
         return abs(expected - got) < NEAR * max(1, abs(expected))
     return same(expected, got)
@@ -198,6 +202,9 @@ def attributes_of(example: Example, row: Row, shown: Row) -> Row:
 
 def same(expected: Any, got: Any) -> bool:
     """Equal; NaN, given or computed, is NULL; an integer may have become a float beside floats."""
+    if isinstance(expected, list):
+        pairs = isinstance(got, list) and zip(expected, got, strict=False)
+        return pairs and len(expected) == len(got) and all(same(*each) for each in pairs)
     if isinstance(expected, dict):
         return {*expected} == {*got} and all(same(expected[name], got[name]) for name in expected)
     if isinstance(expected, float) and math.isnan(expected):

@@ -512,6 +512,8 @@ class Writer:
     def _item(self, one: Part, two: Part, place: int) -> str:
         if not any(part.quantifier for part in self.components):
             return self._item_of_events(one, two, place)
+        if one.is_list and self.chance(12):
+            return self._event_values(one, place)
         names = self.references(one, *self.one_of((INTEGER, FLOAT), (INTEGER, FLOAT), (STRING,)))
         if names and self.chance(60):
             return f"{self.one_of(*names)} AS r{place}"
@@ -521,6 +523,19 @@ class Writer:
             return self._item_of_events(self.place(one), self.place(two), place)
         numbers = self.number(one) or "1", self.number(two) or "0"
         return f"coalesce({numbers[0]}, {numbers[1]}) + 1 AS r{place}"
+
+    def _event_values(self, series: Part, place: int) -> str:
+        """A list of values of a series, the value of one of its events, or the median."""
+        name = series.variable
+        is_median = self.chance(30)
+        kinds = (INTEGER, FLOAT) if is_median else (INTEGER, FLOAT, STRING, BOOLEAN)
+        found = self.attributes(series.at(f"{name}[]"), *kinds)
+        if not found:
+            return f"{name}.len AS r{place}"
+        if is_median:
+            return f"median({self.one_of(*found)}) AS r{place}"
+        at = self.one_of("[]", "[]", "[2]", "[3]")
+        return f"{self.one_of(*found).replace('[]', at)} AS r{place}"
 
     def _item_of_events(self, one: Part, two: Part, place: int) -> str:
         names = self.references(one, INTEGER, FLOAT, STRING, BOOLEAN)

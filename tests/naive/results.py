@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,15 @@ from sase.lang import ast
 from sase.lang.ast import IndexKind, StrategyName
 from tests.naive.conditions import condition, conjuncts, holds
 from tests.naive.equivalence import partition_of_match
-from tests.naive.expressions import Event, Scope, Series, attributes_of, references, value
+from tests.naive.expressions import (
+    Event,
+    Scope,
+    Series,
+    attributes_of,
+    events_of,
+    references,
+    value,
+)
 from tests.naive.iterations import resolved
 from tests.naive.negation import has_negated_end, window_of
 from tests.naive.pattern import Element
@@ -176,8 +185,32 @@ def _returned(output: ast.Output, found: Found, known: Callable[[Any], Any]) -> 
     if len(set(names)) < len(names):
         raise ValueError(f"columns of the same name: {', '.join(names)}")
     items = [resolved(known(item.expression), found.problem.iterations) for item in output_items]
-    values = [python(value(item, scope)) for item in items]
-    return dict(zip(names, values, strict=True))
+    values = [_of_events(item, scope) or [python(value(item, scope))] for item in items]
+    return dict(zip(names, (each for (each,) in values), strict=True))
+
+
+def _of_events(item: ast.Expression, scope: Scope) -> list[object]:
+    """In a list the value of `a[].p`, `a[2].p` or `median(a[].p)`; an empty one for others."""
+    match item:
+        case ast.Call(ast.Name("median"), (ast.Indexed() as reference,)):
+            listed = _listed(reference, scope)
+            known = [float(each) for each in listed if each is not None and each == each]
+            return [statistics.median(known) if known else None]
+        case ast.Indexed(_, ast.Index(IndexKind.ALL), ast.Name(), ()):
+            return [_listed(item, scope)]
+        case ast.Indexed(_, ast.Index(IndexKind.OTHER, text), ast.Name(), ()) if text.isdigit():
+            every = replace(item, index=ast.Index(IndexKind.ALL))
+            return [dict(enumerate(_listed(every, scope), start=1)).get(int(text))]
+    return []
+
+
+def _listed(reference: ast.Indexed, scope: Scope) -> list[Any]:
+    """The values as the events have them."""
+    (name,) = attributes_of(reference)
+    return [
+        each.values.get(name) if name in each.declared else None
+        for each in events_of(reference, scope)
+    ]
 
 
 def _expanded(item: ast.OutputItem, found: Found) -> list[ast.OutputItem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sase.base.paths import path_of
 from sase.binding.bound import Column, Placeholder
@@ -45,7 +46,12 @@ def bind_columns(output: ast.Output, scope: Scope) -> tuple[Column, ...]:
 
 
 def _expanded(item: ast.OutputItem, scope: Scope) -> Iterator[ast.OutputItem]:
-    """The item, or those that `x.*` means."""
+    """The item, or those that `x.*` and `a[].(p, q)` mean."""
+    if isinstance(item.expression, ast.Indexed) and item.alias is None:
+        for name in item.expression.attributes or (None,):
+            each = replace(item.expression, attribute=name, others=())
+            yield replace(item, expression=each)
+        return
     if not isinstance(item.expression, ast.AllAttributes):
         yield item
         return
@@ -96,7 +102,9 @@ def _flat(name: ast.Name) -> str:
 
 
 def _joined(series: ast.Name, index: ast.Index, *names: str) -> str:
-    kind = {IndexKind.FIRST: "1", IndexKind.LAST: "last"}.get(index.kind)
+    kind = "last" if index.kind is IndexKind.LAST else None
+    if index.written.isdecimal():
+        kind = index.written
     return "_".join(filter(None, [series.text, kind, *names]))
 
 

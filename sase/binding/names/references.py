@@ -130,6 +130,7 @@ def find_series(node: ast.Indexed, scope: Scope) -> BoundComponent | None:
             f"a series has no index `{node.index.text}`",
             node.index.span,
             f"the forms are  {forms(variable, attribute, scope)}",
+            f"in RETURN `{variable}[2].{attribute}` is an item by itself",
         )
         return None
     if kind in WHILE_TAKING and scope.clause is not Clause.WHERE:

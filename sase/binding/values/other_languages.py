@@ -53,8 +53,9 @@ _FAMILIAR = (
         "in a series the event before is  a[i-1].x ; other events are components of their own",
     ),
     ("mean average", "of a series there is  avg(a[].x)"),
+    ("median", "it is an item of RETURN by itself:  RETURN median(a[].p) AS middle"),
     (
-        "median variance var var_samp percentile quantile mode",
+        "variance var var_samp percentile quantile mode",
         "of a series there are  avg, sum, min, max, count, first, last  and  stddev",
     ),
 )
