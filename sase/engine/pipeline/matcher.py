@@ -10,6 +10,7 @@ from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from sase.binding.bound import EventValues
 from sase.engine.blocks.key_texts import SharedTexts
 from sase.engine.blocks.shared_conditions import ConditionsOf
 from sase.engine.columns import Events, opened
@@ -107,6 +108,8 @@ def result_schema(pipeline: Pipeline, value: object) -> pa.Schema:
     inputs = opened(value)
     history = RowHistory((HistorySegment.of(0, inputs, pipeline.load_again(inputs)),))
     for column in pipeline.shape.columns or ():
+        if isinstance(column.value, EventValues):
+            continue  # of the type of the column
         if result_type(column.value, None) is None:
             raise PlanError(
                 f"the type of the result `{column.name}` is not known before there is one, and a"

@@ -15,6 +15,7 @@ from sase.errors import BindingError
 from tests.drawing.draw import Draw
 from tests.seeds import draw_numbers
 
+
 @pytest.mark.random
 def test_the_median_is_that_of_python() -> None:
     kinds = {
