@@ -25,7 +25,7 @@ MERGED_TIME, MERGED_TYPE, MERGED_ORDER, MERGED_UNTIL = MERGED = (
 OTHERS = ""
 
 
-class Columns(Mapping[str, DataType]):
+class DeclaredColumns(Mapping[str, DataType]):
     """The types of columns by name, also of values within nested columns."""
 
     def __init__(self, columns: Mapping[str, DataType]) -> None:
@@ -81,11 +81,11 @@ class Schema:
     clock: DataType | None = None
     longest: int | None = None
     _by_name: dict[str, EventType] = field(init=False, repr=False, compare=False)
-    _wide: Columns | None = field(init=False, repr=False, compare=False)
-    _declared: dict[str, Columns] = field(init=False, repr=False, compare=False)
+    _wide: DeclaredColumns | None = field(init=False, repr=False, compare=False)
+    _declared: dict[str, DeclaredColumns] = field(init=False, repr=False, compare=False)
     time_type: DataType = field(init=False, repr=False, compare=False)
     # The columns of every event, of any type.
-    common: Columns = field(init=False, repr=False, compare=False)
+    common: DeclaredColumns = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.time_unit is not None and self.time_unit.lower() not in UNITS:
@@ -101,12 +101,12 @@ class Schema:
         derive("_by_name", {event_type.name: event_type for event_type in self.types or ()})
         derive("time_type", self._time_type())
         common = dict(self._common())
-        derive("common", Columns(common))
-        derive("_wide", None if self.columns is None else Columns(dict(self.columns) | common))
+        derive("common", DeclaredColumns(common))
+        derive("_wide", None if self.columns is None else DeclaredColumns(dict(self.columns) | common))
         derive(
             "_declared",
             {
-                event_type.name: Columns(dict(event_type.attributes) | common)
+                event_type.name: DeclaredColumns(dict(event_type.attributes) | common)
                 for event_type in self.types or ()
                 if event_type.attributes is not None
             },

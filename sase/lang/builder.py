@@ -297,15 +297,16 @@ class _Builder:
         *steps: ast.Name | ast.Index,
     ) -> ast.Indexed | ast.InGroup:
         """`g[i].b.p`, `g[i].s[1].p`, or `a[i].user.id`, which binding tells from the first."""
-        whole = self.indexed(span, variable, index, None)
-        place = next((at for at, step in enumerate(steps) if isinstance(step, ast.Name)), None)
-        if place is None or place > 1:
-            return replace(whole, attribute=self._nested(first, steps))
-        inner = Span(first.span.start, span.end)
-        name = self._nested(steps[place], steps[place + 1 :])
-        reference: ast.Attribute | ast.Indexed = ast.Attribute(name, first, span=inner)
-        if place == 1:
-            reference = replace(self.indexed(inner, first, steps[0], None), attribute=name)
+        whole, inner = self.indexed(span, variable, index, None), Span(first.span.start, span.end)
+        reference: ast.Attribute | ast.Indexed
+        match steps:
+            case (ast.Name() as name, *rest):
+                reference = ast.Attribute(self._nested(name, rest), first, span=inner)
+            case (ast.Index() as place, ast.Name() as name, *rest):
+                series = self.indexed(inner, first, place, None)
+                reference = replace(series, attribute=self._nested(name, rest))
+            case _:
+                return replace(whole, attribute=self._nested(first, steps))
         return ast.InGroup(variable, whole.index, reference, span=span)
 
     def step(self, span: Span, step: ast.Name | ast.Index | None) -> ast.Name | ast.Index:

@@ -141,7 +141,7 @@ def _comparison_hint(left: Expression, right: Expression, scope: Scope) -> str:
 
 
 def nested_hint(value: Reference, scope: Scope) -> str:
-    """The ways to compare what is in a nested column."""
+    """The ways to compare a value of a nested column."""
     written = " ".join(scope.problems.source.text[slice(*value.span)].split())
     if value.type.is_list:
         return f"name an element,  {written}[1] , or search it:  list_contains({written}, 'a')"

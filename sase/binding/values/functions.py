@@ -164,8 +164,9 @@ def _with_text(name: str, says: str, value: Callable[[str, str], bool]) -> Funct
 
 
 def _is_member(value: object) -> bool:
-    is_number = isinstance(value, int | float | Decimal) and abs(value) < math.inf
-    return isinstance(value, str | bool) or is_number
+    if isinstance(value, int | float | Decimal):
+        return -math.inf < value < math.inf
+    return isinstance(value, str)
 
 
 def _boolean(_: list[DataType]) -> DataType:

@@ -77,8 +77,8 @@ def value_text(value: bound.Expression, names: Names) -> str:
         case bound.Reference(attribute=attribute):
             path = path_of(attribute)
             if path is not None and path.member is not None:
-                listed = replace(value, attribute=str(path._replace(member=None)))
-                return f"list_contains({value_text(listed, names)}, {_member_text(path.member)})"
+                inner = replace(value, attribute=str(path._replace(member=None)))
+                return f"list_contains({value_text(inner, names)}, {_member_text(path.member)})"
             return f"{_events(value, names)}.{attribute}"
         case bound.Aggregate(function=function):
             listed = ", ".join(value.attributes)

@@ -325,7 +325,8 @@ def _membership(node: ast.Call, function: Function, scope: Scope) -> Expression:
     value, given = bind_operand(listed, scope), bind_operand(member, scope)
     if len(scope.problems.found) > problems and (is_unknown(value) or is_unknown(given)):
         return unknown(node)
-    if function.wrong([value.type]) is not None or not isinstance(value, Reference):
+    is_list = function.wrong([value.type]) is None
+    if not is_list or not isinstance(listed, ast.Attribute | ast.Indexed | ast.InGroup):
         return scope.refuse(
             "incompatible-types",
             f"{name} takes a list of an event, and this is {value.type.described()}",

@@ -384,9 +384,9 @@ def _saved(piece: HistorySegment, begin: int) -> dict[str, Any]:
 
 def _chunks(inputs: Inputs, name: str, types: Collection[str] | None) -> Iterator[pa.Array]:
     for table in inputs.tables:
-        rows, kind = table.source.num_rows, table.arrow_type(name)
-        if kind is None or (types is not None and table.type_name not in (None, *types)):
-            yield pa.nulls(rows)
+        index = table.index(name)
+        if index is None or (types is not None and table.type_name not in (None, *types)):
+            yield pa.nulls(table.source.num_rows)
             continue
-        _, read = table.read({name: table.index(name)})
-        yield from map(takeable, read[name] or [pa.nulls(0, kind)])
+        _, read = table.read({name: index})
+        yield from map(takeable, read[name] or [pa.nulls(0, table.arrow_type(name))])

@@ -118,9 +118,11 @@ class Input:
             return index
         if name in self.source.schema.names:
             raise SchemaError(f"{self.where}there are several columns `{name}`: rename all but one")
-        if (path := path_of(name)) is None or (index := self.index(path.column)) is None:
+        path = path_of(name)
+        column = None if path is None else self.index(path.column)
+        if path is None or column is None:
             return None
-        return None if nested_type(self.source.schema.field(index).type, path) is None else index
+        return None if nested_type(self.source.schema.field(column).type, path) is None else column
 
     def type_of(self, name: str) -> DataType | None:
         """Return the type of a column or nested value, or None."""
