@@ -336,7 +336,6 @@ def test_limit_comes_last() -> None:
         "FROM s, t EVENT A a",
         "EVENT A+ a[] WHERE a[2].v = 1",
         "EVENT A+ a[] WHERE a.v = 1",
-        "EVENT A+ a[] RETURN a[].v",
         "EVENT A+ a[] RETURN a[i].v",
         "EVENT A a WHERE cbrt(a.v) = 1",
         "EVENT SEQ(A a, B b) WHERE NOT [v]",

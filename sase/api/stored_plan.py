@@ -257,6 +257,11 @@ def _check_type(kind: DataType, place: str) -> None:
         raise PlanError(f"{place}: there is no scale {brief(kind.scale)}: it is from 0 to 18")
     if kind.width not in (None, 16, 32):
         raise PlanError(f"{place}: there is no width {brief(kind.width)}: it is 16 or 32 bits")
+    if kind.parts and kind.kind is not Kind.OTHER:
+        raise PlanError(f"{place}: {kind} has no parts")
+    _check_distinct([name for name, _ in kind.parts], f"{place}: parts")
+    for _, part in kind.parts:
+        _check_type(part, place)
 
 
 # ---------------------------------------------------------------- differences

@@ -19,7 +19,7 @@ from sase.binding.conditions.conjuncts import (
 from sase.binding.conditions.forbidding import ForbiddingConjuncts
 from sase.binding.conditions.iterations import with_conjuncts
 from sase.binding.conditions.output import bind_columns, bind_limit, check_default_columns
-from sase.binding.names.nested import of_one_event, with_nested_columns
+from sase.binding.names.nested import of_one_event
 from sase.binding.names.scope import Clause, Problems, Scope
 from sase.binding.pattern.components import BoundBranch, BoundPattern, bind_pattern
 from sase.binding.pattern.window import bind_window, check_negations
@@ -79,7 +79,6 @@ def _confidence(query: ast.Query, pattern: BoundPattern, scope: Scope) -> BoundC
 
 def _bind(query: ast.Query, scope: Scope, flat: bool) -> BoundQuery | None:
     _refuse_sources(query, scope)
-    query = with_nested_columns(query)
     pattern = bind_pattern(query.pattern, scope)
     if pattern is None:
         return None

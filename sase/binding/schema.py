@@ -102,7 +102,9 @@ class Schema:
         derive("time_type", self._time_type())
         common = dict(self._common())
         derive("common", DeclaredColumns(common))
-        derive("_wide", None if self.columns is None else DeclaredColumns(dict(self.columns) | common))
+        derive(
+            "_wide", None if self.columns is None else DeclaredColumns(dict(self.columns) | common)
+        )
         derive(
             "_declared",
             {

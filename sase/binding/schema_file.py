@@ -10,6 +10,8 @@ type = "type"
 tag_id = "integer"
 
 [columns]                      # or one table for all: every type has every column
+user.id = "integer"            # a field of a nested column, and a list:
+tags = ["string"]
 [definitions]                  # types by condition:  Exit = "reader LIKE 'X%'"
 """
 
@@ -26,7 +28,7 @@ from sase.base.files import read_text
 from sase.base.texts import did_you_mean
 from sase.binding.lateness import with_longest
 from sase.binding.schema import Attributes, EventType, Schema
-from sase.binding.types import DataType, Kind
+from sase.binding.types import ELEMENT, DataType, Kind
 from sase.errors import BindingError, PlanError, SchemaError
 
 _TOP_LEVEL = ("time", "type", "seq", "time_unit", "longest", "types", "columns", "definitions")
@@ -101,9 +103,17 @@ def _types(data: object) -> tuple[EventType, ...]:
 
 def _attributes(data: object, where: str) -> Attributes:
     return tuple(
-        (name, parse_type(str(kind), f"{where}.{name}"))
-        for name, kind in _table(data, where).items()
+        (name, _type(kind, f"{where}.{name}")) for name, kind in _table(data, where).items()
     )
+
+
+def _type(data: object, where: str) -> DataType:
+    """The type of a column, of its fields if it has some, or of the elements of a list."""
+    if isinstance(data, dict):
+        return DataType(Kind.OTHER, parts=_attributes(data, where))
+    if isinstance(data, list) and len(data) == 1:
+        return DataType(Kind.OTHER, parts=((ELEMENT, _type(data[0], where)),))
+    return parse_type(str(data), where)
 
 
 def parse_type(text: str, where: str) -> DataType:

@@ -22,6 +22,7 @@ from sase.base.paths import Path
 from sase.base.texts import to_decimal
 from sase.errors import Diagnostic, QuerySyntaxError
 from sase.lang import ast
+from sase.lang.nested import with_nested_columns
 from sase.lang.printer import spelled
 from sase.source import NOWHERE, Source, Span
 
@@ -157,6 +158,8 @@ class _Builder:
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        # Whether some reference may be to an iteration of a group, or to a nested column.
+        self.has_iterations = False
 
     # -- scripts and clauses
 
@@ -169,7 +172,8 @@ class _Builder:
         *clauses: Any,
     ) -> ast.Query:
         strategy, condition = where or (None, None)
-        return ast.Query(pattern, sources or (), strategy, condition, *clauses, span=span)
+        query = ast.Query(pattern, sources or (), strategy, condition, *clauses, span=span)
+        return with_nested_columns(query) if self.has_iterations else query
 
     def sources(self, _: Span, *names: ast.Name) -> tuple[ast.Name, ...]:
         return names
@@ -307,6 +311,7 @@ class _Builder:
                 reference = replace(series, attribute=self._nested(name, rest))
             case _:
                 return replace(whole, attribute=self._nested(first, steps))
+        self.has_iterations = True
         return ast.InGroup(variable, whole.index, reference, span=span)
 
     def step(self, span: Span, step: ast.Name | ast.Index | None) -> ast.Name | ast.Index:

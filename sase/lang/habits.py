@@ -280,13 +280,9 @@ HABITS = (
           "write  1.5 , or a text in quotes"),
     Habit(f"return (?P<type>{NAME}) \\( .*", "as", "every attribute of an `{type}` needs its AS",
           "write  RETURN {type}(x.a AS a, y.b AS b)"),
-    Habit(f"\\[ (?:.* , )?{NAME}", r"\.", "an equivalence test names an attribute alone, since all"
-          " events are meant", "write  [id] , or for two of them  x.id = y.id"),
     Habit(f"\\[ (?:.* , )?(?P<name>{NAME})", r"[<>!≠≤≥]=?|<>", "an equivalence test fixes a value"
           " with  =  and knows no other comparison",
           "write a condition for each event:  x.{name} {here} … AND y.{name} {here} …"),
-    Habit(f"\\. {NAME}", r"\.", "an attribute is written with one dot: its variable and its name",
-          "write  x.a ; a name with a dot needs backquotes:  x.`a.b`"),
     Habit(r".*", ",", "conditions are not separated by commas", "join them with AND or OR",
           _in_condition),
 )  # fmt: skip

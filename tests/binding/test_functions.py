@@ -43,6 +43,8 @@ def test_docs_list_every_function() -> None:
 def test_naive_matcher_knows_every_function(name: str) -> None:
     """It computes the call that the docs show, as binding does for constants."""
     entry = FUNCTIONS[name]
+    if entry.is_reference:
+        pytest.skip("it has no constant: tests/binding/test_nested.py")
     kinds = [("'ab,Abb'", STRING), ("1.5", FLOAT), ("TIMESTAMP '1969-07-20 20:17:40'", TIMESTAMP)]
     value = next(text for text, kind in kinds if entry.accepts(kind))
     call = call_of(entry).replace(", …", "").replace("y.", "x.").replace("x.ts", "x.a")

@@ -21,7 +21,7 @@ class Test:
 
 def is_declared(test: Test, event: Event) -> bool:
     """Whether the type of the event declares the attribute."""
-    return test.attribute in event.declared
+    return event.declares(test.attribute)
 
 
 def fits(test: Test, event: Event, null_is_out: bool, scope: Scope) -> bool:

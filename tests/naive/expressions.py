@@ -7,6 +7,7 @@ that `x.p` means `x[i].p` with an i that can only be 1.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -55,7 +56,29 @@ class Event:
 
     def __getitem__(self, attribute: str) -> Value:
         """The value of an attribute; an undeclared or missing one is NULL."""
-        return read(self.values.get(attribute)) if attribute in self.declared else None
+        return read(self.raw(attribute))
+
+    def declares(self, attribute: str) -> bool:
+        """Whether it has the column of an attribute, which may be nested."""
+        return attribute in self.declared or _steps(attribute)[0] in self.declared
+
+    def raw(self, attribute: str) -> Any:
+        """The value as it is given; a step into none leads to none."""
+        if attribute in self.declared:
+            return self.values.get(attribute)
+        first, *steps = _steps(attribute)
+        found: Any = self.values.get(first) if first in self.declared else None
+        for step in steps:
+            if isinstance(found, list):
+                found = dict(enumerate(found, start=1)).get(int(step.strip("[]")))
+            else:
+                found = None if found is None else found[step]
+        return found
+
+
+def _steps(name: str) -> list[str]:
+    """`a.b[1]` in its parts `a`, `b` and `[1]`."""
+    return [quoted or plain for quoted, plain in re.findall(r"`([^`]+)`|(\[\d+\]|[^.\[`]+)", name)]
 
 
 Series: TypeAlias = tuple[Event, ...]
@@ -195,7 +218,7 @@ def is_undeclared(reference: Reference, scope: Scope) -> bool:
     ):
         return False
     return any(
-        attribute not in event.declared
+        not event.declares(attribute)
         for attribute in attributes_of(reference)
         for event in events_of(reference, scope)
     )
@@ -229,6 +252,8 @@ def value(node: ast.Expression, scope: Scope) -> Value:
             return _aggregate(name, arguments, scope)
         case ast.AtZone(operand, zone):
             return at_zone(value(operand, scope), value(zone, scope))  # type: ignore[no-any-return]
+        case ast.Call(ast.Name("list_contains"), (listed, member)):
+            return _contains(listed, literal(member, scope.parameters), scope)
         case ast.Call(ast.Name("if"), (condition, one, other)):
             return value(one if _holds(condition, scope) else other, scope)
         case ast.Call(ast.Name("nullif"), (one, other)):
@@ -272,6 +297,17 @@ def _argument(name: str, node: ast.Expression, scope: Scope) -> Value:
     if is_written and isinstance(found, Written) and name not in CHOICES:
         return float(found)
     return found
+
+
+def _contains(listed: ast.Expression, member: Value, scope: Scope) -> Value:
+    """Whether a list of an event has a value; a NULL in it equals nothing."""
+    assert isinstance(listed, ast.Attribute | ast.Indexed)
+    selected = events_of(listed, scope)
+    values = selected[0].raw(attribute_of(listed) or "") if selected else None
+    if values is None:
+        return None
+    known = [read(each) for each in values]
+    return any(each is not None and not compare(each, member, scope.unit) for each in known)
 
 
 def _value_of_reference(reference: Reference, scope: Scope) -> Value:

@@ -207,10 +207,7 @@ def _of_events(item: ast.Expression, scope: Scope) -> list[object]:
 def _listed(reference: ast.Indexed, scope: Scope) -> list[Any]:
     """The values as the events have them."""
     (name,) = attributes_of(reference)
-    return [
-        each.values.get(name) if name in each.declared else None
-        for each in events_of(reference, scope)
-    ]
+    return [each.raw(name) for each in events_of(reference, scope)]
 
 
 def _expanded(item: ast.OutputItem, found: Found) -> list[ast.OutputItem]:

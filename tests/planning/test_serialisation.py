@@ -97,7 +97,8 @@ QUERIES = [
     Query(
         "EVENT SEQ(A+ a[], B? b, C c) WHERE skip_till_next_match { [k] AND a[i].v > a[i-1].v"
         " AND a[i].w > avg(a[..i-1].w) AND c.v > a[1].v AND c.w > a[i].w } WITHIN 60"
-        " HAVING sum(a[].v) > 5 AND max(a[].v) > 2 RETURN a[a.len].v AS last, count(a[]) AS n"
+        " HAVING sum(a[].v) > 5 AND max(a[].v) > 2 RETURN a[a.len].v AS last, count(a[]) AS n,"
+        " median(a[].v) AS m, a[2].w AS w, a[].k AS ks"
     ),
     Query("EVENT SEQ(A a, (B b OR C+ c[])?, D d) WHERE [k] AND a.v < b.v WITHIN 9"),
     Query(

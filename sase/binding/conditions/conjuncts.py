@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 
+from sase.base.paths import path_of
 from sase.binding.bound import (
     Aggregate,
     BoundComponent,
@@ -110,6 +111,18 @@ def _bound(test: ast.EqualAttribute, scope: Scope) -> EquivalenceTest:
 
 
 def _refuse_undeclared(test: ast.EqualAttribute, scope: Scope) -> None:
+    path, own = path_of(test.attribute.text), scope.names
+    if path is not None and path.column in own:
+        other = next((name for name in own if name != path.column), "y")
+        attribute = str(test.attribute.text).removeprefix(f"{path.column}.")
+        scope.problems.error(
+            "unknown-attribute",
+            "an equivalence test names an attribute alone, since all events are meant",
+            test.attribute.span,
+            f"write  [{attribute}] , or for two of them  {path.column}.{attribute}"
+            f" = {other}.{attribute}",
+        )
+        return
     names = list(dict.fromkeys(n for c in scope.components for n in scope.attribute_names(c)))
     scope.problems.error(
         "unknown-attribute",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sase.base.texts import did_you_mean, nearest
 from sase.binding.bound import (
     Aggregate,
@@ -130,7 +132,7 @@ def find_series(node: ast.Indexed, scope: Scope) -> BoundComponent | None:
             f"a series has no index `{node.index.text}`",
             node.index.span,
             f"the forms are  {forms(variable, attribute, scope)}",
-            f"in RETURN `{variable}[2].{attribute}` is an item by itself",
+            *_as_item(node, attribute),
         )
         return None
     if kind in WHILE_TAKING and scope.clause is not Clause.WHERE:
@@ -143,6 +145,12 @@ def find_series(node: ast.Indexed, scope: Scope) -> BoundComponent | None:
         )
         return None
     return component
+
+
+def _as_item(node: ast.Indexed, attribute: str) -> Iterator[str]:
+    number = node.index.text
+    if number.isdecimal() and int(number) > 0:
+        yield f"in RETURN `{node.variable.text}[{number}].{attribute}` is an item by itself"
 
 
 def forms(variable: str, attribute: str, scope: Scope) -> str:

@@ -415,7 +415,7 @@ FUNCTIONS = {
         options_first=True,
     ),
     "list_contains": Function(
-        "list_contains(x.tags, 'a')",
+        "list_contains(x.tags, 'a'), of a list",
         "whether a list has the value; NULL of no list",
         lambda data_type: data_type.is_list or data_type.kind is Kind.UNKNOWN,
         _boolean,
