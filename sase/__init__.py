@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from sase.api import compile, match
     from sase.api.compare import compare
     from sase.api.explain import explain
+    from sase.api.funnel import funnel
     from sase.api.interval import interval
     from sase.api.plan import Plan
     from sase.api.script import Script, ScriptMatcher
     from sase.api.why_not import why
     from sase.binding import Schema
     from sase.binding.values.aggregates import aggregate
+    from sase.diagnostics.funnel import Funnel
     from sase.diagnostics.strategies.comparison import Comparison
     from sase.diagnostics.why_not.why_not import WhyNot
     from sase.engine.pipeline.matcher import Matcher
@@ -64,6 +66,7 @@ _HOMES = {
     "TimeLimitError": "sase.errors",
     "CompressedMatches": "sase.engine.set_results.compressed_matches",
     "Comparison": "sase.diagnostics.strategies.comparison",
+    "Funnel": "sase.diagnostics.funnel",
     "MatchCount": "sase.engine.set_results.counted",
     "Matcher": "sase.engine.pipeline.matcher",
     "Matches": "sase.engine.results.matches",
@@ -77,6 +80,7 @@ _HOMES = {
     "compare": "sase.api.compare",
     "compile": "sase.api",
     "explain": "sase.api.explain",
+    "funnel": "sase.api.funnel",
     "interval": "sase.api.interval",
     "match": "sase.api",
     "why": "sase.api.why_not",
@@ -101,6 +105,7 @@ __all__ = [
     "TimeLimitError",
     "CompressedMatches",
     "Comparison",
+    "Funnel",
     "MatchCount",
     "Matcher",
     "Matches",
@@ -114,6 +119,7 @@ __all__ = [
     "compare",
     "compile",
     "explain",
+    "funnel",
     "interval",
     "match",
     "why",

@@ -14,6 +14,7 @@ check_pyspark()  # before anything below imports PySpark
 from sase.binding.input_options import InputKeywords, check_choice, takes_input_options
 from sase.errors import PlanError
 from sase.spark.explain import SparkExplanation, explain
+from sase.spark.funnel import funnel
 from sase.spark.reading.source import FrameSource
 from sase.spark.replay import FRAMES, Replay, ReplayKeywords, check_form, replay
 from sase.spark.script import ScriptResults, script
@@ -32,6 +33,7 @@ __all__ = [
     "SparkExplanation",
     "Stream",
     "explain",
+    "funnel",
     "match",
     "pattern",
     "register",
