@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from sase.api.why_not import why
     from sase.binding import Schema
     from sase.binding.values.aggregates import aggregate
-    from sase.diagnostics.funnel import Funnel
     from sase.diagnostics.strategies.comparison import Comparison
     from sase.diagnostics.why_not.why_not import WhyNot
     from sase.engine.pipeline.matcher import Matcher
+    from sase.engine.results.funnel import Funnel
     from sase.engine.results.matches import Matches
     from sase.engine.set_results.compressed_matches import CompressedMatches
     from sase.engine.set_results.counted import MatchCount
@@ -66,7 +66,7 @@ _HOMES = {
     "TimeLimitError": "sase.errors",
     "CompressedMatches": "sase.engine.set_results.compressed_matches",
     "Comparison": "sase.diagnostics.strategies.comparison",
-    "Funnel": "sase.diagnostics.funnel",
+    "Funnel": "sase.engine.results.funnel",
     "MatchCount": "sase.engine.set_results.counted",
     "Matcher": "sase.engine.pipeline.matcher",
     "Matches": "sase.engine.results.matches",

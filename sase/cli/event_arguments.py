@@ -33,6 +33,22 @@ PARAMETER = re.compile(r":([A-Za-z_]\w*)")
 def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
     """Add the arguments that give the query and the events."""
     add_queries(parser)
+    add_event_files(parser, required=required)
+    parser.add_argument(
+        "--param",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="the value of :NAME in the query, or a list such as [1,2]; may be given several times",
+    )
+    parser.add_argument("--plan", metavar="RECIPE", default="optimized", help="default: optimized")
+    parser.add_argument(
+        "--stats", metavar="FILE", help="statistics by which the plan is chosen (default: measured)"
+    )
+
+
+def add_event_files(parser: ArgumentParser, *, required: bool = True) -> None:
+    """Add the arguments that give the events, and the roles of their columns."""
     parser.set_defaults(needs_events=required)
     parser.add_argument(
         "--events",
@@ -74,17 +90,6 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
     )
     add_text(parser)
     add_reading(parser)
-    parser.add_argument(
-        "--param",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="the value of :NAME in the query, or a list such as [1,2]; may be given several times",
-    )
-    parser.add_argument("--plan", metavar="RECIPE", default="optimized", help="default: optimized")
-    parser.add_argument(
-        "--stats", metavar="FILE", help="statistics by which the plan is chosen (default: measured)"
-    )
 
 
 def add_schema(parser: ArgumentParser, what: str) -> None:

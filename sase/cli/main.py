@@ -42,6 +42,7 @@ COMMANDS = (
     Command("plans", "sase.cli.plans", "List the recipes of plans, or compare their plans."),
     Command("why", "sase.cli.why", "Explain why a query finds no match, or so few."),
     Command("compare", "sase.cli.compare", "Run a pattern under each strategy, side by side."),
+    Command("funnel", "sase.cli.funnel", "Count how many keys reach each of several steps."),
     Command("import", "sase.cli.import_rules", "Turn rules of other languages into scripts."),
     Command("generate", "sase.cli.generate", "Make a stream of events to try queries on."),
     Command(

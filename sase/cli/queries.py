@@ -99,7 +99,7 @@ def check_events(arguments: Namespace) -> None:
     if not getattr(arguments, "needs_events", False) or getattr(arguments, "input", None):
         return
     if arguments.events is None:
-        refuse_events(arguments.files)
+        refuse_events(getattr(arguments, "files", ()))
         raise ArgumentError("there are no events: name their files with  --events PATH")
 
 

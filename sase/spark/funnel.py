@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Unpack
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
-from sase.api.funnel import BEFORE, NEXT, FunnelQueries, Steps
+from sase.binding.funnel_queries import BEFORE, NEXT, FunnelQueries, Steps
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
-from sase.diagnostics.funnel import Funnel, Reached
+from sase.engine.results.funnel import Funnel, Reached, unreached
 from sase.spark.reading.source import FrameSource
 from sase.spark.replay import replay
 
@@ -36,7 +36,7 @@ def funnel(
     """
     asked = FunnelQueries.of(steps, by, within, without, strategies)
     if asked.definitions:
-        options = {"type": None, **options, "types": dict(asked.definitions)}  # type: ignore[assignment]
+        options = {"type": None, **options, "types": dict(asked.definitions)}
     schema = FrameSource.of(df).discovered(InputOptions(**options)).schema
     asked.check(schema)
     reached = dict[str, Reached]()
@@ -45,7 +45,12 @@ def funnel(
             query = asked.query(strategy, count, schema.time)
             found = replay(query, df, params=asked.parameters, **options).matches
             reached[asked.name(strategy, count)] = _reached(found, asked)
-    return Funnel.of(asked, reached, schema.nanoseconds)
+    missing = [
+        name
+        for name in unreached(asked, reached)
+        if replay(asked.any(name), df, **options).matches.isEmpty()
+    ]
+    return Funnel.of(asked, reached, schema.nanoseconds, missing)
 
 
 def _reached(found: DataFrame, asked: FunnelQueries) -> Reached:

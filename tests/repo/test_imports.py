@@ -126,6 +126,7 @@ HOMES = {
         "sase.engine.results.matches",
         "sase.engine.results.arrow_columns",
         "sase.engine.pipeline.batch",
+        "sase.engine.results.funnel",
         "sase.engine.results.repr",
         "sase.engine.results.sinks",
         "sase.engine.pipeline.matcher",

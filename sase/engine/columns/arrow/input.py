@@ -126,8 +126,8 @@ class Input:
 
     def type_of(self, name: str) -> DataType | None:
         """Return the type of a column or nested value, or None."""
-        if (found := self.arrow_type(name)) is not None:
-            return data_type(found)
+        if self.index(name) is not None:
+            return data_type(self.arrow_type(name))
         if name in self.unreadable:
             return DataType(Kind.OTHER)
         return UNKNOWN if self.is_open else None

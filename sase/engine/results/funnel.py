@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from sase.binding.funnel_queries import BEFORE, FunnelQueries
 from sase.engine.results.repr import text_table
 from sase.printable import printable, printable_lines
-
-if TYPE_CHECKING:
-    from sase.api.funnel import FunnelQueries
 
 # The longest bar in characters, and in points of a picture; the points between two bars.
 BAR, WIDTH, HEIGHT = 30, 420, 26
@@ -32,8 +30,6 @@ class Reached(NamedTuple):
 
 def reached_by_first(found: pa.Table, asked: FunnelQueries) -> Reached:
     """Count the keys of matches; the times are those of the match of each key that ends first."""
-    from sase.api.funnel import BEFORE
-
     times = ["ts_end", "ts_start", BEFORE]
     order = [(name, "ascending") for name in times]
     firsts = [(name, "first") for name in times]
@@ -45,13 +41,19 @@ def reached_by_first(found: pa.Table, asked: FunnelQueries) -> Reached:
     return Reached(grouped.num_rows, float(np.median(end - before)), float(np.median(end - start)))
 
 
+def unreached(asked: FunnelQueries, reached: Mapping[str, Reached]) -> list[str]:
+    """The steps that no key reaches, which may be misspelled."""
+    first, named = asked.strategies[0], zip(asked.counts, asked.steps, strict=True)
+    return [name for count, name in named if not reached[asked.name(first, count)].keys]
+
+
 def _raw(times: pa.ChunkedArray) -> Any:
     kind = pa.int32() if pa.types.is_date32(times.type) else pa.int64()
     return times.cast(kind).to_numpy().astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class FunnelStep:
+class StepCount:
     """A step: the keys that reach it by each strategy, and medians of the times it takes.
 
     `from_previous` and `from_first` are `timedelta`s, or numbers if the unit of time is unknown.
@@ -69,21 +71,28 @@ class FunnelStep:
 
 @dataclass(frozen=True)
 class Funnel:
-    """The steps of a funnel in order; `by` names the key."""
+    """The steps of a funnel in order. `by` names the key, and no event is of a `missing` step."""
 
-    steps: tuple[FunnelStep, ...]
+    steps: tuple[StepCount, ...]
     by: tuple[str, ...]
+    missing: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, asked: FunnelQueries, reached: Mapping[str, Reached], unit: int | None) -> Funnel:
-        """The funnel of what each query reached; `unit` are the nanoseconds of a raw time."""
-        steps = list[FunnelStep]()
+    def of(
+        cls,
+        asked: FunnelQueries,
+        reached: Mapping[str, Reached],
+        unit: int | None,
+        missing: Sequence[str] = (),
+    ) -> Funnel:
+        """The funnel of the keys of each query; `unit` are the nanoseconds of a raw time."""
+        steps = list[StepCount]()
         for count, name in zip(asked.counts, asked.steps, strict=True):
             every = [reached[asked.name(each, count)] for each in asked.strategies]
             own, before = every[0], steps[-1] if steps else None
             begun, previous = (steps[0].keys, steps[-1].keys) if steps else (own.keys, own.keys)
             steps.append(
-                FunnelStep(
+                StepCount(
                     name,
                     own.keys,
                     own.keys / begun if begun else 0.0,
@@ -94,11 +103,12 @@ class Funnel:
                     tuple((s, each.keys) for s, each in zip(asked.strategies, every, strict=True)),
                 )
             )
-        return cls(tuple(steps), asked.keys)
+        return cls(tuple(steps), asked.keys, tuple(missing))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the funnel as plain data; times are seconds, or raw numbers."""
-        return {"by": list(self.by), "steps": [dict(_plain(each)) for each in self.steps]}
+        steps = [dict(_plain(each)) for each in self.steps]
+        return {"by": list(self.by), "steps": steps, "missing": list(self.missing)}
 
     def to_arrow(self) -> pa.Table:
         """Return a row for each step."""
@@ -124,6 +134,7 @@ class Funnel:
                 "" if is_first else f"{each.lost:,}", _shown(each.from_previous),
             ])  # fmt: skip
         yield from text_table(rows, texts=2)
+        yield from (f"No event is of the step {name!r}." for name in self.missing)
 
     def _repr_html_(self) -> str:
         """Return a picture of bars, with a text for screen readers."""
@@ -137,7 +148,7 @@ class Funnel:
         )
 
 
-def _bar(step: FunnelStep, top: int) -> str:
+def _bar(step: StepCount, top: int) -> str:
     """A step in the picture: its name, its bar and its numbers."""
     length = WIDTH * step.share
     numbers = [f"{step.keys:,}", f"{step.share:.1%}", _shown(step.from_previous)]
@@ -148,7 +159,7 @@ def _bar(step: FunnelStep, top: int) -> str:
     )
 
 
-def _plain(step: FunnelStep) -> Iterator[tuple[str, Any]]:
+def _plain(step: StepCount) -> Iterator[tuple[str, Any]]:
     yield from (("step", step.name), ("keys", step.keys), ("share", step.share))
     yield from (("of_previous", step.of_previous), ("lost", step.lost))
     for name in ("from_previous", "from_first"):
