@@ -292,12 +292,12 @@ def test_text_of_moments_is_parsed_where_it_is_named(tmp_path: Path) -> None:
 def test_files_in_pieces_and_sorted_on_disk(shuffled: bool, tmp_path: Path) -> None:
     rows = [
         {"ts": number // 3, "seq": number, "type": "ABC"[number % 3], "id": number % 7}
-        for number in range(500)
+        for number in range(300)
     ]
     if shuffled:
-        rows = rows[250:] + rows[100:250] + rows[:100]
+        rows = rows[150:] + rows[60:150] + rows[:60]
     for number in range(5):
-        parquet(tmp_path / f"{number}.parquet", rows[number * 100 : number * 100 + 100])
+        parquet(tmp_path / f"{number}.parquet", rows[number * 60 : number * 60 + 60])
     plan = sase.compile("EVENT SEQ(A a, C c) WHERE [id] WITHIN 40", tmp_path, seq="seq")
     whole, pieces = plan.run(tmp_path), run(plan.engine, tmp_path, held=0)
     assert len(whole) > 100
