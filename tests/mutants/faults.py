@@ -472,7 +472,7 @@ FAULTS = [
         "state[DEPTH], state[WAYS] = depth,",
         "state[DEPTH], state[WAYS] = 0,",
     ),
-    Fault("end-of-lines-forgotten", LINE_STORE, "keys[key + TAKEN] = event.tie", "pass", "series"),
+    Fault("end-of-lines-forgotten", LINE_STORE, "keys[key + TAKEN] = event.tie", "pass"),
     Fault("line-of-another-event", LINE_STORE, " and lines.homes[line] == event", "", "series"),
     Fault("told-lines-ended", LINE_SCAN, "if begin <= lasts[i] or", "if True or", "series"),
     Fault("told-lines-go-on", LINE_SCAN, "if begin <= lasts[i] or", "if False and", "series"),
