@@ -73,7 +73,7 @@ def found(matches: sase.Matches) -> list[Any]:
 
 
 @pytest.mark.random
-@pytest.mark.parametrize("seed", draw_numbers(share(120)))
+@pytest.mark.parametrize("seed", draw_numbers(share(60)))
 @pytest.mark.parametrize("ties", [0, 0.3, 0.8])
 def test_they_are_those_of_blocks(seed: int, ties: float) -> None:
     """In the same order, with any room, also of simultaneous events."""
