@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import sase
 from sase.api.compiled_query import compile_query
 from sase.binding.input_options import InputOptions
 from sase.engine.pipeline.analyze import analyzed
