@@ -517,7 +517,6 @@ FAULTS = [
         REREADING,
         "incoming.ties[i] <= runs.taken[incoming.keys[i]]",
         "False",
-        "series",
     ),
     Fault(
         "own-version-alone",
