@@ -38,6 +38,7 @@ KLEENE, CONFIDENCE = "sase/engine/kernels/kleene", "sase/engine/kernels/confiden
 VALUE_CODES = "sase/engine/columns/decode/value_codes.py"
 STRETCHES, STRETCH_GROUPS = f"{KLEENE}/stretches.py", f"{KLEENE}/stretch_groups.py"
 EXCLUSION = "sase/planning/reasoning/value_ranges.py"
+FILES = "sase/engine/sources/formats/base.py"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
 SETS, GROUPS = "sase/engine/kernels/sets", "sase/engine/kernels/groups"
 RUNS = "sase/engine/kernels/runs"
@@ -1365,4 +1366,12 @@ FAULTS = [
         "own = np.flatnonzero(each.levels.slots != level)",
         "graphs",
     ),
+    Fault(
+        "blocks-out-of-order",
+        FILES,
+        "in scanner.to_batches():",
+        "in reversed([*scanner.to_batches()]):",
+        "sources",
+    ),
+    Fault("block-lost", FILES, "for batch in batches:", "for batch in [*batches][1:]:", "sources"),
 ]
