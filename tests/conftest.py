@@ -2,8 +2,10 @@
 
 import gc
 import os
+import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from random import SystemRandom
 from typing import Any
@@ -213,6 +215,18 @@ OF_SOURCES = tuple(
     )  # fmt: skip
 )
 
+# One process runs the tests that fork programs, and loads the package for these once.
+FORKING = "tests/faults"
+
+
+@cache
+def unit_of(file: str, root: Path) -> str:
+    """The files that one process tests with a file, or that file."""
+    if file in OF_SOURCES:
+        return SOURCES
+    takes_forked = re.search(r"[(\s]forked[:,)]", (root / file).read_text(encoding="utf-8"))
+    return FORKING if takes_forked else file
+
 
 def needs_spark(file: str) -> bool:
     """Whether the tests of a file share the session of their process."""
@@ -241,8 +255,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         _order: tuple[str, ...] = ()
 
         def _split_scope(self, nodeid: str) -> str:
-            file = str(super()._split_scope(nodeid))
-            return SOURCES if file in OF_SOURCES else file
+            return unit_of(str(super()._split_scope(nodeid)), self.config.rootpath)
 
         def _reschedule(self, node: Any) -> None:
             """Give a process a file at its last test, which waits for the next one."""

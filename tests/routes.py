@@ -270,6 +270,8 @@ def _bound_case(case: Case) -> _BoundCase:
 
 def results(matches: sase.Matches) -> list[tuple[dict[str, int], dict[str, Any]]]:
     """The rows and the results of matches."""
+    if not len(matches):
+        return []
     return list(zip(matches.rows.to_pylist(), matches.to_pylist(), strict=True))
 
 

@@ -29,8 +29,8 @@ def draw_numbers(count: int) -> range:
     return range(_first, _first + count)
 
 
-def has_turn(number: int, of: int = 3) -> bool:
-    """Whether a run takes this one of many that are heavy: each, or every third of a fresh run.
+def has_turn(number: int, of: int = 6) -> bool:
+    """Whether a run takes this one of many that are heavy: each, or every sixth of a fresh run.
 
     Which they are depends on the seed.
     """

@@ -364,7 +364,7 @@ def fault(case: Any, plan: sase.Plan) -> str:
     """The fault of one batch and of pushes event by event: in the matches, or in their order."""
     table, matcher = rows(case), plan.open()
     parts = [*(matcher.push([event]) for event in table), matcher.finish()]
-    pushed = [[*row.values()] for part in parts for row in part.rows.to_pylist()]
+    pushed = [[*row.values()] for part in parts if len(part) for row in part.rows.to_pylist()]
     batch = [[*row.values()] for row in plan.run(table).rows.to_pylist()]
     if pushed != batch:
         return f"pushed {pushed}, as a batch {batch}"

@@ -38,6 +38,7 @@ KLEENE, CONFIDENCE = "sase/engine/kernels/kleene", "sase/engine/kernels/confiden
 VALUE_CODES = "sase/engine/columns/decode/value_codes.py"
 STRETCHES, STRETCH_GROUPS = f"{KLEENE}/stretches.py", f"{KLEENE}/stretch_groups.py"
 EXCLUSION = "sase/planning/reasoning/value_ranges.py"
+FILES = "sase/engine/sources/formats/base.py"
 LINE_SCAN, LINES = f"{KLEENE}/line_scan.py", f"{KLEENE}/lines.py"
 SETS, GROUPS = "sase/engine/kernels/sets", "sase/engine/kernels/groups"
 RUNS = "sase/engine/kernels/runs"
@@ -472,7 +473,7 @@ FAULTS = [
         "state[DEPTH], state[WAYS] = depth,",
         "state[DEPTH], state[WAYS] = 0,",
     ),
-    Fault("end-of-lines-forgotten", LINE_STORE, "keys[key + TAKEN] = event.tie", "pass", "series"),
+    Fault("end-of-lines-forgotten", LINE_STORE, "keys[key + TAKEN] = event.tie", "pass"),
     Fault("line-of-another-event", LINE_STORE, " and lines.homes[line] == event", "", "series"),
     Fault("told-lines-ended", LINE_SCAN, "if begin <= lasts[i] or", "if True or", "series"),
     Fault("told-lines-go-on", LINE_SCAN, "if begin <= lasts[i] or", "if False and", "series"),
@@ -517,7 +518,6 @@ FAULTS = [
         REREADING,
         "incoming.ties[i] <= runs.taken[incoming.keys[i]]",
         "False",
-        "series",
     ),
     Fault(
         "own-version-alone",
@@ -1366,4 +1366,12 @@ FAULTS = [
         "own = np.flatnonzero(each.levels.slots != level)",
         "graphs",
     ),
+    Fault(
+        "blocks-out-of-order",
+        FILES,
+        "in scanner.to_batches():",
+        "in reversed([*scanner.to_batches()]):",
+        "sources",
+    ),
+    Fault("block-lost", FILES, "for batch in batches:", "for batch in [*batches][1:]:", "sources"),
 ]

@@ -96,6 +96,7 @@ SCRIPTS = (
     *("tests/engine/scripts", *ids("scripts"), "tests/api/test_streams_as_one.py"),
     "tests/api/test_script_matchers.py",
 )
+SOURCES = ("tests/engine/sources/test_files.py",)
 SUITES = {
     "engine": ENGINE,
     "series": SERIES,
@@ -106,6 +107,7 @@ SUITES = {
     "sets": SETS,
     "windows": WINDOWS,
     "scripts": SCRIPTS,
+    "sources": SOURCES,
 }
 
 

@@ -14,14 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import sase
 from sase.api.compiled_query import compile_query
 from sase.binding.input_options import InputOptions
 from sase.engine.pipeline.analyze import analyzed
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.sources.discovered import Discovered
 from sase.planning.plan.nodes import SequenceScan, find
-from sase.planning.recipes import recipe_names
+from sase.planning.recipes import read_recipe, recipe_names
 from sase.planning.statistics import Statistics
 
 PATTERNS = (
@@ -72,7 +71,8 @@ def test_the_default_plan_takes_few_steps(pattern: str, types: int, keys: int, w
     known = compile_query(query, Discovered.of(table, InputOptions()))
     statistics = known.measured(Pipeline(known.unoptimized).load(table)[1], ROWS)
     made = known.plan(known.optimized(as_if_large(statistics), loaded=True))
-    every = [sase.compile(query, table, plan=name) for name in recipe_names()]
+    recipes = (replace(known, recipe=read_recipe(name)) for name in recipe_names())
+    every = [each.plan(each.optimized()) for each in recipes]
     scanning = {plan.operators: plan for plan in every if find(plan.operators, SequenceScan)}
     fewest = min(steps(plan, table) for plan in scanning.values())
     assert steps(made, table) <= LIMIT * fewest

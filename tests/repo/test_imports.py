@@ -181,7 +181,7 @@ def _imports(module: Module, node: ast.AST, when: str) -> Iterator[Import]:
             deep = {name.name for name in names}.intersection(PACKAGES.get(base, ()))
             targets = {f"{base}.{name}" for name in deep} or {base}
             yield from (Import(target, node.lineno, when) for target in sorted(targets))
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
             when = "calling"
         case ast.If(ast.Name("TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), body, orelse):
             for child in body:
@@ -190,7 +190,8 @@ def _imports(module: Module, node: ast.AST, when: str) -> Iterator[Import]:
                 yield from _imports(module, child, when)
             return
     for child in ast.iter_child_nodes(node):
-        yield from _imports(module, child, when)
+        if not isinstance(child, ast.expr):  # in which nothing is imported
+            yield from _imports(module, child, when)
 
 
 def _ancestor(module: Module, level: int) -> str:
@@ -254,7 +255,7 @@ def circles_of_folders(known: Collection[Module]) -> list[list[str]]:
 
     The imports of a package itself, and from it, count as those of a module beside them.
     """
-    edges = list(_edges(known))
+    edges = [*dict.fromkeys(_edges(known))]
     found: list[list[str]] = []
     for package in (each.name for each in known if each.is_package):
         parts = ((_child(one, package), _child(two, package)) for one, two in edges)
@@ -274,7 +275,8 @@ def _edges(known: Iterable[Module]) -> Iterator[tuple[str, str]]:
     """Which module imports which."""
     by_name = {each.name: each for each in known}
     for each in by_name.values():
-        for node in each.nodes:
+        every = (node for node in each.nodes if isinstance(node, ast.Import | ast.ImportFrom))
+        for node in every:
             yield from ((each.name, found) for found in _reached(each, node, by_name))
 
 

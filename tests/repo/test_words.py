@@ -71,9 +71,9 @@ def messages(module: Module) -> list[tuple[int, str]]:
 
     These are the parts of errors, hints, help texts and EXPLAIN. Parameters of an f-string are {}.
     """
-    aside = {id(node.value) for node in ast.walk(module.tree) if isinstance(node, ast.Expr)}
+    aside = {id(node.value) for node in module.nodes if isinstance(node, ast.Expr)}
     found = []
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         match node:
             case ast.JoinedStr(values=parts):
                 aside |= {id(part) for part in parts}

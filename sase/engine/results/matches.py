@@ -187,6 +187,8 @@ class Matches(Sequence[dict[str, Any]]):
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """The results as dicts; times that Python cannot represent are texts."""
+        if not len(self):  # as after most pushes
+            return []
         return [row for part in self._slices(self.to_arrow()) for row in python_rows(part)]
 
     def to_reader(self) -> pa.RecordBatchReader:

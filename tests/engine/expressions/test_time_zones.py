@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from random import Random
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -73,13 +74,15 @@ def test_every_change_of_an_offset_is_known(zone: str) -> None:
     """Hour by hour in years of many changes, and at random."""
     from zoneinfo import ZoneInfo
 
-    epoch, random = datetime(1970, 1, 1, tzinfo=UTC), Random(7)
-    hours = [*range(-300_000, -250_000, 29), *range(330_000, 500_000, 29)]
-    hours += [random.randrange(-1_000_000, 3_500_000) for _ in range(1_000)]
-    for hour in hours:
-        expected = (epoch + timedelta(hours=hour)).astimezone(ZoneInfo(zone)).utcoffset()
-        assert expected is not None
-        assert offset_at(zone, hour * 3600) == expected.total_seconds()
+    own, epoch, random = ZoneInfo(zone), datetime(1970, 1, 1, tzinfo=UTC), Random(7)
+    some = [random.randrange(-1_000_000, 3_500_000) for _ in range(1_000)]
+    hours = [*range(-300_000, -250_000, 29), *range(330_000, 500_000, 29), *some]
+    times = ((epoch + timedelta(hours=hour)).astimezone(own) for hour in hours)
+    expected = [(time.replace(tzinfo=UTC) - time) // timedelta(seconds=1) for time in times]
+    begins, offsets = np.array(changes(zone)).T
+    seconds = np.array(hours) * 3600
+    assert offsets[np.searchsorted(begins, seconds, "right") - 1].tolist() == expected
+    assert [offset_at(zone, hour * 3600) for hour in some] == expected[-len(some) :]
 
 
 def test_constants_are_folded_alike() -> None:

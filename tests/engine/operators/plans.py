@@ -45,7 +45,7 @@ QUERIES = {
 }  # fmt: skip
 
 # Each query by each recipe: a sixteenth of the pairs, with every query and every recipe, is for
-# every run of the suite. The others are heavy: where examples are fresh, a third of them.
+# every run of the suite. The others are heavy: where examples are fresh, a sixth of them.
 BY_RECIPE = [
     pytest.param(query, recipe, marks=[pytest.mark.heavy] if (number + turn) % 16 else [])
     for number, query in enumerate(QUERIES)

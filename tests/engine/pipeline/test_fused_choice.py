@@ -340,8 +340,8 @@ def pushed_by(plans: list[sase.Plan], batches: list[Any]) -> list[Any]:
     """The matches of pushes; plans take turns to restore the state of the one before."""
     matcher, found = plans[0].open(), list[Any]()
     for number, batch in enumerate(batches, 1):
-        matches = matcher.push(batch)
-        found += [tuple(row.values()) for row in matches.rows.to_pylist()]
+        if len(matches := matcher.push(batch)):
+            found += [tuple(row.values()) for row in matches.rows.to_pylist()]
         matcher = plans[number % len(plans)].restore(matcher.snapshot())
     return found + [tuple(row.values()) for row in matcher.finish().rows.to_pylist()]
 

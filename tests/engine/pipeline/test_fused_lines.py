@@ -95,14 +95,14 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return found
 
 
-def found(plan: sase.Plan, events: pa.Table, **how: Any) -> tuple[list[Any], Any]:
+def found(plan: sase.Plan, events: pa.Table, **how: Any) -> tuple[pa.Table, pa.Table, Any]:
     """The rows of a run in their order, their shown form, and the counters."""
     matches = plan.run(events, **how)
     counted = {name: {**counters} for name, counters in matches.report.counters}
-    return matches.rows.to_pylist(), matches.to_arrow().to_pylist(), counted
+    return matches.rows, matches.to_arrow(), counted
 
 
-def in_two_threads(plan: sase.Plan, events: pa.Table) -> tuple[list[Any], Any]:
+def in_two_threads(plan: sase.Plan, events: pa.Table) -> tuple[pa.Table, pa.Table]:
     """The rows of a run, and their shown form; by key if there is no window to cut by."""
     split = plan.engine.split
     if split.before is not None or not split.by_key:
@@ -113,7 +113,7 @@ def in_two_threads(plan: sase.Plan, events: pa.Table) -> tuple[list[Any], Any]:
     matches = sase.Matches(
         lambda: search_by_key(pipeline, inputs, loaded, 2, watch=lambda rows: None)
     )
-    return matches.rows.to_pylist(), matches.to_arrow().to_pylist()
+    return matches.rows, matches.to_arrow()
 
 
 @pytest.mark.random

@@ -78,14 +78,14 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return found
 
 
-def found(plan: sase.Plan, events: pa.Table, **how: Any) -> tuple[list[Any], Any]:
+def found(plan: sase.Plan, events: pa.Table, **how: Any) -> tuple[pa.Table, Any]:
     """The rows of a run, and the counters, but for those that depend on the batches."""
     matches = plan.run(events, **how)
     counted = [
         (operator, {key: value for key, value in each.items() if not key.startswith("most_")})
         for operator, each in matches.report.counters
     ]
-    return [tuple(row.values()) for row in matches.rows.to_pylist()], counted
+    return matches.rows, counted
 
 
 @pytest.mark.random
@@ -100,7 +100,7 @@ def test_it_finds_and_counts_what_blocks_do(
             return
 
 
-def compared(text: str, random: Random, taken: Taken, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def compared(text: str, random: Random, taken: Taken, monkeypatch: pytest.MonkeyPatch) -> pa.Table:
     """The rows that were found, the same in every way."""
     taken.clear()
     # Keys far apart are coded first, where there are more than a block of events.

@@ -219,7 +219,7 @@ def test_advance_releases_what_waits() -> None:
 
 def test_state_stays_flat() -> None:
     """A long stream with disorder and ever new strings: waiting and kept rows are bounded."""
-    random, count = np.random.default_rng(0), 40_000
+    random, count = np.random.default_rng(0), 24_000
     ts = np.arange(count) + random.integers(-30, 30, count)
     table = pa.table({"ts": ts, "type": random.choice(["A", "B"], count), "id": ts // 7})
     table = table.append_column("s", pa.array([f"s{t // 9}" for t in ts]).dictionary_encode())
@@ -229,7 +229,7 @@ def test_state_stays_flat() -> None:
     for start in range(0, count, 50):
         matcher.push(table.slice(start, 50))
         late += matcher.take_late().num_rows
-        if start % 5000 == 0 and start:
+        if start % 3000 == 0 and start:
             sizes.append(len(matcher.snapshot()))
     assert max(sizes[1:]) < 1.2 * sizes[1]
     assert late == matcher.finish().report.late > 0
@@ -383,7 +383,8 @@ def test_what_waits_in_many_pieces_comes_in_order(size: int, jitter: int, seq: s
     found, held = list[Any](), list[int]()
     for start in range(0, count, size):
         more = matcher.push(table.slice(start, size))
-        found += [tuple(row.values()) for row in more.rows.to_pylist()]
+        if len(more):
+            found += [tuple(row.values()) for row in more.rows.to_pylist()]
         waiting = matcher.pipeline.reorder_buffer._waiting
         held.append(sum(len(piece.rows) for piece in waiting))
         assert held[-1] <= 2 * sum(map(len, waiting))

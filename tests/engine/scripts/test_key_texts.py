@@ -55,8 +55,9 @@ def told(parts: list[Mapping[str, sase.Matches]]) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for part in parts:
         for name, matches in part.items():
-            found.setdefault(name, []).extend(matches.rows.to_pylist())
-    return {name: rows for name, rows in found.items() if rows}
+            if len(matches):
+                found.setdefault(name, []).extend(matches.rows.to_pylist())
+    return found
 
 
 @pytest.fixture(autouse=True)
