@@ -18,6 +18,7 @@ from sase.api.checks import (
 from sase.api.compiled_query import compile_query, statistics_in
 from sase.api.compiled_script import script_of
 from sase.api.execution import run
+from sase.api.lazy_events import collected
 from sase.api.plan import DEFAULT_PLAN, Plan
 from sase.api.set_results import compressed, counted
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
@@ -75,10 +76,11 @@ def match(
     """Compile a query, run it over events, and return its matches.
 
     `events` are a path of files (Parquet, CSV, JSON lines, Arrow; a file, a folder or a pattern), a
-    pyarrow Table, RecordBatch or reader, a data frame, a list of dicts, or a dict of type name →
-    any of these. In files, the columns of time and type are found by their usual names. `seq` is
-    the column that orders events of the same time, or "#row" for their row in the input. `plan` is
-    the name of a recipe, or the path of your own one.
+    pyarrow Table, RecordBatch or reader, a data frame, a relation of DuckDB (of which only the
+    needed columns are computed), a list of dicts, or a dict of type name → any of these. In files,
+    the columns of time and type are found by their usual names. `seq` is the column that orders
+    events of the same time, or "#row" for their row in the input. `plan` is the name of a recipe,
+    or the path of your own one.
 
     A row is bad if its time, type, `seq`, or a column that the query names cannot be read. A bad
     row is an error. With `on_bad_row="quarantine"`, it is left out and put into
@@ -90,10 +92,9 @@ def match(
     `output` is the form of the result. "all" lists every match. "non_overlap" lists the first match
     of each partition, then the first one after it, and so on. "compressed" is a set that can be
     counted and sampled even if it is too large to list. "count" is the number alone; then
-    `max_matches` limits the matches that may be enumerated. `timeout` is the time limit of the run:
-    seconds, or a text such as "30s" or "5 min". `max_memory` is the limit for the growth of the
-    process: bytes, or a text such as "2GB". Exceeding one of them is a `TimeLimitError` or a
-    `BudgetError`.
+    `max_matches` limits the matches that may be enumerated. `timeout` limits the time of the run:
+    seconds, or "30s" or "5 min". `max_memory` limits the growth of the process: bytes, or "2GB".
+    Exceeding them is a `TimeLimitError` or a `BudgetError`.
 
     A script with one result, which no other statement reads, is a query, too; `streams` are its
     inputs with names.
@@ -103,6 +104,7 @@ def match(
     guard = guard_of(limits := limits_of(timeout, max_memory), ticks)
     check_events(events, streams)
     with working(guard):
+        events = collected(events, query, params, plan, output, options)
         script, _ = script_of(
             query, events, streams, params, plan, options, guard,
             strict=True, limit=limit, output=output,
@@ -110,8 +112,7 @@ def match(
         check_of(guard)(0)
     if (lone := script.lone) is None:
         _refuse_of_several(output, stats=stats)
-        found = script.found(script.sources, guard, max_matches, threads=threads)
-        return found[script.graph.result.name]
+        return script.found(script.sources, guard, max_matches, threads=threads)[script.result]
     settings: Any = dict(stats=stats, threads=threads, max_matches=max_matches, limits=limits)
     if output in LISTED:
         return run(lone, guard=guard, **settings)

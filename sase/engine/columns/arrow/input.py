@@ -23,7 +23,9 @@ from sase.engine.columns.arrow.python_rows import (
     foreign_table,
     is_of_pandas,
     is_of_spark,
+    is_relation,
     table_of_frame,
+    table_of_relation,
     table_of_rows,
 )
 from sase.errors import DataError, SchemaError
@@ -314,6 +316,8 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
         batch, unreadable = table_of_rows(events, type_name)
         rows = events if keeps_rows else None
         return Input(batch, type_name, unreadable, rows=rows, is_sparse=True)
+    if is_relation(events):
+        return _foreign(table_of_relation(events), type_name)
     if is_of_spark(events):  # Arrow would collect every row
         raise DataError(_cannot_be(events, type_name))
     try:
