@@ -40,6 +40,11 @@ class Frame:
     def __getitem__(self, name: str) -> Column:
         return column(name)
 
+    def type_names(self, name: str) -> Column:
+        """The type column `name` as text."""
+        is_text = isinstance(self.kind(name), st.StringType)
+        return self[name] if is_text else self[name].cast("string")
+
     def kind(self, name: str) -> st.DataType:
         """The type of a column."""
         return self.fields[name].dataType

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.columns.arrow.data_types import data_type
 from sase.engine.columns.arrow.gate import Gate, prove_schema
-from sase.engine.columns.arrow.gather import concatenated
+from sase.engine.columns.arrow.gather import concatenated, names_of_types
 from sase.engine.columns.arrow.python_rows import (
     Row,
     foreign_table,
@@ -145,7 +145,7 @@ class Input:
             Gate().prove_values(name, chunks, self.where)
         if len(chunks) > MANY:  # most have the same dictionary
             chunks = concatenated(self.source.column(index)).chunks
-        values = [value for chunk in chunks for value in chunk.dictionary.to_pylist()]
+        values = [n for chunk in chunks for n in names_of_types(chunk).dictionary.to_pylist()]
         return [value for value in dict.fromkeys(values) if value is not None]
 
     def chunks(self, index: int) -> Chunks:

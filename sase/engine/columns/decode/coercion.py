@@ -289,7 +289,8 @@ def _roles(schema: Schema, *, typed: bool) -> dict[str, Kinds]:
     if schema.seq_column is not None:
         found[schema.seq_column] = ALLOWED["seq"]
     if schema.type is not None and not schema.definitions and not typed:
-        found[schema.type] = ALLOWED["type"]
+        known_type = dict(schema.columns or ()).get(schema.type, UNKNOWN)
+        found[schema.type] = ALLOWED["type"] if known_type == UNKNOWN else (known_type.kind,)
     return found
 
 
