@@ -163,6 +163,10 @@ def _run_command(command: Command, arguments: Sequence[str]) -> int:
     module = import_module(command.module)
     parser = CommandParser(prog=f"sase {command.name}", description=command.summary)
     module.configure(parser)
+    if command.name == "run":
+        from sase.cli.config import with_defaults
+
+        arguments = with_defaults(parser, arguments)
     program, parsed = _parse(parser, arguments)
     from sase.cli.messages import print_diagnostics
     from sase.cli.queries import ArgumentError, Terminated, check_events, named_as_read

@@ -65,6 +65,7 @@ def configure(parser: ArgumentParser) -> None:
         help=f"the form of standard output: a table of the first {SHOWN}, or all as CSV, JSON"
         " lines, JSON, a stream of Arrow, or Parquet (default: table, with --follow jsonl)",
     )
+    parser.add_argument("--no-config", action="store_true", help="do not read sase.toml")
     parser.add_argument(
         "--wide", action="store_true", help="do not cut the lines of a table at the terminal's edge"
     )
