@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import sase
-from sase.engine.results.sinks import FORMULAS, FileSink, text_writer
+from sase.engine.results.sinks import FORMULAS, FileSink, stream_writer
 from sase.errors import BudgetWarning, IntervalWarning, ReplayWarning
 from sase.printable import printable, printable_json, printable_lines
 from tests.program import Ended, Program
@@ -283,7 +283,7 @@ def test_a_query_of_a_megabyte_is_no_long_message(text: str) -> None:
 
 def as_csv(rows: pa.Table, *, safe: bool) -> bytes:
     file = io.BytesIO()
-    writer = text_writer("csv", file, rows.schema, safe=safe)
+    writer = stream_writer("csv", file, rows.schema, safe=safe)
     for batch in rows.to_batches():
         writer.write_batch(batch)
     writer.close()

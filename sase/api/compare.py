@@ -52,6 +52,13 @@ TOO_LARGE = (
 )
 NOT_TOLD = "the added matches are not shown"
 NOT_TOLD_OF = "the matches that each strategy adds are not shown for"
+# From this multiple of the matches of skip till next match on, combinations are many.
+MANY_COMBINATIONS = 100
+LONGEST = (
+    "most matches of skip_till_any_match are combinations of the same events: to find each longest"
+    ' run once, write  earliest_maximal  with a window, and ask for output="non_overlap"'
+    " (--output non_overlap)"
+)
 NO_LIMIT = "LIMIT is left out: each strategy has other first matches"
 
 
@@ -119,6 +126,8 @@ class _Strategies:
         from sase.diagnostics.strategies.comparison import Comparison
 
         measured = [self._measured(s, each, most) for s in self.queries for each in outputs]
+        if self._combines(measured):
+            self.notes.append(LONGEST)
         differences: tuple[Difference, ...] = ()
         if self.beyond is not None:
             self.notes.append(f"{NOT_TOLD_OF} {self.beyond}")
@@ -130,6 +139,18 @@ class _Strategies:
             differences = self._differences(SHOWN if show is None else show, ended)
         notes = (*self.of_query, *self.warnings, *self.notes)
         return Comparison(self.rows, tuple(measured), differences, notes)
+
+    def _combines(self, measured: Sequence[StrategyResult]) -> bool:
+        """Whether few events make very many matches, and a longest run can replace them."""
+        found = {each.strategy: each.matches for each in measured if each.output == "all"}
+        few = found.get(StrategyName.SKIP_TILL_NEXT_MATCH.value, 0)
+        many = found.get(StrategyName.SKIP_TILL_ANY_MATCH.value, 0)
+        components = self.queries[StrategyName.SKIP_TILL_ANY_MATCH].bound.components
+        return (
+            0 < few * MANY_COMBINATIONS <= many
+            and any(each.is_series for each in components)
+            and not any(each.group is not None for each in components)
+        )
 
     def _measured(self, strategy: StrategyName, output: str, most: int) -> StrategyResult:
         """Run a strategy; run it again if kernels were compiled, or if the run is short."""

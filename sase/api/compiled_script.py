@@ -110,6 +110,11 @@ class CompiledScript:
             raise problem
         return self.graph.chosen(name, of_all)
 
+    @property
+    def result(self) -> str:
+        """The name of the only result."""
+        return self.graph.result.name
+
     @cached_property
     def lone(self) -> CompiledQuery | None:
         """The query of the only statement if it reads one input; it runs without a script."""

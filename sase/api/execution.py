@@ -9,14 +9,16 @@ from warnings import warn
 
 from sase.api.checks import check_bounds, guard_of
 from sase.api.compiled_query import CompiledQuery, statistics_in
+from sase.base.log import LOG
 from sase.engine.pipeline.limits import UNLIMITED, Limits, RunGuard, working
 from sase.engine.resources import available_memory
 from sase.errors import BudgetWarning
 from sase.planning.cost.preflight import foreseen
-from sase.planning.plan.nodes import Operator
+from sase.planning.plan.nodes import Operator, chain
 from sase.planning.statistics import ALL_EVENTS, Statistics
 
 if TYPE_CHECKING:
+    from sase.api.plan import Plan
     from sase.engine.pipeline.batch import RowsInMemory
     from sase.engine.results.matches import Matches
     from sase.engine.sources import Files
@@ -75,9 +77,18 @@ def run(
         if warns and isinstance(rows, batch.RowsInMemory) and statistics is not None:
             room = available_memory() if limits.memory is None else limits.memory
             _warn_of_too_many(made.plan, statistics, max_matches, room, rows.inputs.num_rows)
-        return rows, compiled.plan(made).engine
+        plan = compiled.plan(made)
+        _log(plan)
+        return rows, plan.engine
 
     return timed(start, clock)
+
+
+def _log(plan: Plan) -> None:
+    operators = " <- ".join(type(each).__name__ for each in chain(plan.operators))
+    LOG.info("plan %s: %s", plan.recipe, operators)
+    for step in plan.steps:
+        LOG.debug("rewrite %s: %s", step.rewrite, step.declined or "applied")
 
 
 def _warn_of_too_many(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from sase.api.checks import bound, check_output, check_query, guard_of, limits_of
@@ -131,39 +131,78 @@ def explain_by(
             raise PlanError(analyze_lists(output))
     if pushed is not None and (pushed < 1 or not analyze):
         raise PlanError(f"pushed={pushed}: analyze=True pushes batches of at least one row")
-    names = InputOptions(**options)
-    source, assumes = _source(query, events, schema, names), events is None and schema is None
+    source = explained_source(query, events, schema, InputOptions(**options))
     if analyze and source.events is None:
         raise PlanError("analyze=True runs the query: give it events")
+    form: dict[str, Any] = {"params": params, "limit": limit, "output": output}
+    form["assumes"] = events is None and schema is None
+    found = plans_by(recipes, query, source, stats, guard, pushed, off, samples=samples, **form)
+    return [each.analyzed(guard) if analyze else each.explained() for each in found]
+
+
+def plans_by(
+    recipes: Sequence[str],
+    query: str,
+    source: Discovered,
+    stats: object,
+    guard: RunGuard | None = None,
+    pushed: int | None = None,
+    off: Collection[str] = (),
+    *,
+    output: str = "all",
+    samples: bool = True,
+    **form: Any,
+) -> Iterator[PlanByRecipe]:
+    """The plan of each recipe, to be explained or run; a query is bound once."""
     bound(source, guard)
     with working(guard):
-        known = compile_query(
-            query, source,
-            params=params, plan=recipes[0], limit=limit, output=output, assumes=assumes,
-        )  # fmt: skip
+        known = compile_query(query, source, plan=recipes[0], output=output, **form)
         samples = samples and pushed is None
         choosing, statistics = measured(known, statistics_in(stats), guard, samples=samples)
         check_of(guard)(0)
         loaded = pushed is None and _are_loaded(known)
-    explanations = []
+    assumes = bool(form.get("assumes"))
     for recipe in map(read_recipe, recipes):
         by_recipe = replace(known, recipe=recipe)
         made = by_recipe.optimized(choosing, off, loaded=loaded)
         ways = ways_of(by_recipe, is_number=output == "count")
-        form = explained_form(output, ways, made.plan, statistics)
-        if analyze:
-            found = replace(analyzed(by_recipe, made, statistics, pushed, guard), form=form)
-        else:
-            notes = _notes(by_recipe, made, assumes=assumes)
-            paths = _physical(by_recipe, made, form)
-            found = described(
-                query, recipe, made, statistics, notes=notes, form=form, physical=paths
-            )
-        explanations.append(replace(found, automata=explained_automata(known.bound)))
-    return explanations
+        explained = explained_form(output, ways, made.plan, statistics)
+        yield PlanByRecipe(by_recipe, made, statistics, pushed, explained, assumes)
 
 
-def _source(query: str, events: object, schema: Schema | None, names: InputOptions) -> Discovered:
+@dataclass(frozen=True, eq=False)
+class PlanByRecipe:
+    """The plan of a query by a recipe, and the statistics for estimates."""
+
+    query: CompiledQuery
+    made: Optimized
+    statistics: Statistics | None
+    pushed: int | None
+    form: ExplainedForm
+    assumes: bool
+
+    def explained(self) -> Explanation:
+        """The explanation without a run."""
+        notes = _notes(self.query, self.made, assumes=self.assumes)
+        paths = _physical(self.query, self.made, self.form)
+        found = described(
+            self.query.query, self.query.recipe, self.made, self.statistics,
+            notes=notes, form=self.form, physical=paths,
+        )  # fmt: skip
+        return self._with_automata(found)
+
+    def analyzed(self, guard: RunGuard | None) -> Explanation:
+        """The explanation with the measurements of a run."""
+        found = analyzed(self.query, self.made, self.statistics, self.pushed, guard)
+        return self._with_automata(replace(found, form=self.form))
+
+    def _with_automata(self, found: Explanation) -> Explanation:
+        return replace(found, automata=explained_automata(self.query.bound))
+
+
+def explained_source(
+    query: str, events: object, schema: Schema | None, names: InputOptions
+) -> Discovered:
     """The discovered events or schema; without both, a schema of the names in the query."""
     if events is not None:
         return Discovered.of(events, names, schema)

@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from importlib.util import find_spec
 from typing import Any
 
-from sase.api.matching import compile, match
-from sase.binding.input_options import InputOptions
-
-_COMPILED = {"params", *(field.name for field in fields(InputOptions))}
+from sase.api.lazy_events import needed
+from sase.api.matching import match
+from sase.engine.sources import lazy_tables
 
 
 class FrameMatching:
@@ -29,22 +27,10 @@ class FrameMatching:
 class LazyMatching(FrameMatching):
     """The matches of queries in a lazy frame, of which only the needed columns are collected."""
 
-    def match(self, query: str, **options: Any) -> Any:
-        """Return the matches of a query; the options are those of `sase.match`."""
-        needed = self.needed(query, **options)
-        return match(query, needed.collect(), **options)
-
     def needed(self, query: str, **options: Any) -> Any:
         """Return the lazy frame of the columns that a query reads and its results show."""
-        import polars
-
-        schema = self._frame.collect_schema()
-        empty = polars.DataFrame(schema=schema).to_arrow().schema
-        given = {name: value for name, value in options.items() if name in _COMPILED}
-        engine = compile(query, empty, **given).engine
-        if engine.scan.columns is None:
-            return self._frame
-        return self._frame.select([name for name in schema.names() if name in engine.named])
+        columns = needed(self._frame, query, **options)
+        return self._frame if columns is None else lazy_tables.projected(self._frame, columns)
 
 
 def register() -> None:

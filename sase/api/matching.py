@@ -18,7 +18,9 @@ from sase.api.checks import (
 from sase.api.compiled_query import compile_query, statistics_in
 from sase.api.compiled_script import script_of
 from sase.api.execution import run
+from sase.api.lazy_events import collected
 from sase.api.plan import DEFAULT_PLAN, Plan
+from sase.api.progress import Progress, ProgressCalls, check_progress, total_of
 from sase.api.set_results import compressed, counted
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.engine.pipeline.limits import check_of, working
@@ -26,6 +28,9 @@ from sase.engine.sources.discovered import Discovered
 from sase.errors import PlanError
 
 if TYPE_CHECKING:
+    from sase.api.compiled_query import CompiledQuery
+    from sase.api.compiled_script import CompiledScript
+    from sase.engine.pipeline.limits import RunGuard
     from sase.engine.results.matches import Matches
     from sase.engine.set_results import CompressedMatches, MatchCount
 
@@ -70,30 +75,31 @@ def match(
     threads: int | None = None,
     timeout: object = None,
     max_memory: object = None,
+    progress: Progress | None = None,
     **options: Unpack[InputKeywords],
 ) -> Matches | CompressedMatches | MatchCount:
     """Compile a query, run it over events, and return its matches.
 
     `events` are a path of files (Parquet, CSV, JSON lines, Arrow; a file, a folder or a pattern), a
-    pyarrow Table, RecordBatch or reader, a data frame, a list of dicts, or a dict of type name →
-    any of these. In files, the columns of time and type are found by their usual names. `seq` is
-    the column that orders events of the same time, or "#row" for their row in the input. `plan` is
-    the name of a recipe, or the path of your own one.
+    pyarrow Table, RecordBatch or reader, a data frame, a relation of DuckDB (of which only the
+    needed columns are computed), a list of dicts, or a dict of type name → any of these. In files,
+    the columns of time and type are found by their usual names. `seq` is the column that orders
+    events of the same time, or "#row" for their row in the input. `plan` is the name of a recipe,
+    or the path of your own one.
 
     A row is bad if its time, type, `seq`, or a column that the query names cannot be read. A bad
     row is an error. With `on_bad_row="quarantine"`, it is left out and put into
-    `Matches.report.quarantined`. Texts of CSV that are listed in `null` are missing values. Columns
-    that are listed in `text` are text, whatever their values are. `stats` are statistics of the
-    events, or the path of a file with them, by which the optimizer chooses. Without them, the
-    optimizer measures a sample if the events are enough for that to pay.
+    `Matches.report.quarantined`. In CSV the texts of `null` are missing values, and the columns of
+    `text` are text. `stats` are statistics of the events, or the path of a file with them, by which
+    the optimizer chooses. Without them, it measures a sample if the events are enough for that.
 
     `output` is the form of the result. "all" lists every match. "non_overlap" lists the first match
     of each partition, then the first one after it, and so on. "compressed" is a set that can be
     counted and sampled even if it is too large to list. "count" is the number alone; then
-    `max_matches` limits the matches that may be enumerated. `timeout` is the time limit of the run:
-    seconds, or a text such as "30s" or "5 min". `max_memory` is the limit for the growth of the
-    process: bytes, or a text such as "2GB". Exceeding one of them is a `TimeLimitError` or a
-    `BudgetError`.
+    `max_matches` limits the matches that may be enumerated. `timeout` limits the time of the run:
+    seconds, or "30s" or "5 min". `max_memory` limits the growth of the process: bytes, or "2GB".
+    Exceeding them is a `TimeLimitError` or a `BudgetError`. `progress` is called with the rows done
+    and all rows (or None), at most ten times a second and at the end.
 
     A script with one result, which no other statement reads, is a query, too; `streams` are its
     inputs with names.
@@ -102,20 +108,50 @@ def match(
     check_bounds(threads, max_matches)
     guard = guard_of(limits := limits_of(timeout, max_memory), ticks)
     check_events(events, streams)
+    check_progress(progress, is_listed=output in LISTED)
     with working(guard):
+        events = collected(events, query, params, plan, output, options)
         script, _ = script_of(
             query, events, streams, params, plan, options, guard,
             strict=True, limit=limit, output=output,
         )  # fmt: skip
         check_of(guard)(0)
-    if (lone := script.lone) is None:
+    settings: Any = dict(threads=threads, max_matches=max_matches)
+    if script.lone is None:
         _refuse_of_several(output, stats=stats)
-        found = script.found(script.sources, guard, max_matches, threads=threads)
-        return found[script.graph.result.name]
-    settings: Any = dict(stats=stats, threads=threads, max_matches=max_matches, limits=limits)
-    if output in LISTED:
-        return run(lone, guard=guard, **settings)
-    return counted(lone, **settings) if output == "count" else compressed(lone, **settings)
+        return _of_several(script, guard, progress, **settings)
+    return _of_query(script.lone, output, guard, progress, stats=stats, limits=limits, **settings)
+
+
+def _of_several(
+    script: CompiledScript,
+    guard: RunGuard | None,
+    progress: Progress | None,
+    *,
+    threads: int | None,
+    max_matches: int | None,
+) -> Matches:
+    """The matches of the only result of a script."""
+    rows = [each.rows for each in script.sources.values()]
+    calls = None if progress is None else ProgressCalls(progress, total_of(rows))
+    found = script.found(script.sources, guard, max_matches, calls, threads=threads)
+    matches = found[script.result]
+    return matches if calls is None else calls.until_end(matches)
+
+
+def _of_query(
+    query: CompiledQuery,
+    output: str,
+    guard: RunGuard | None,
+    progress: Progress | None,
+    **settings: Any,
+) -> Matches | CompressedMatches | MatchCount:
+    if output not in LISTED:
+        return counted(query, **settings) if output == "count" else compressed(query, **settings)
+    if progress is None:
+        return run(query, guard=guard, **settings)
+    calls = ProgressCalls(progress, query.source.rows)
+    return calls.until_end(run(query, guard=guard, watch=calls, **settings))
 
 
 def _refuse_of_several(output: str, **given: object) -> None:

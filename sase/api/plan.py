@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from sase.api.checks import check_bounds, guard_of, guard_of_calls, limits_of
+from sase.api.progress import Progress, ProgressCalls, check_progress, rows_of
 from sase.binding import Schema
 from sase.binding.bound import Condition
 from sase.binding.input_options import check_on_bad_row
@@ -62,6 +63,7 @@ class Plan:
         max_matches: int | None = None,
         timeout: object = None,
         max_memory: object = None,
+        progress: Progress | None = None,
         watch: Callable[[int], object] = lambda rows: None,
         clock: Callable[[], int] = clocks.perf_counter_ns,
     ) -> Matches:
@@ -69,22 +71,25 @@ class Plan:
 
         The events are read at once, and searched on the first use of the matches. `watch` is called
         from time to time with the number of rows searched so far. `Matches.report.timings` has the
-        times of reading and searching, in units of `clock`. `timeout` and `max_memory` are those of
-        `sase.match`.
+        times of reading and searching, in units of `clock`. `timeout`, `max_memory` and `progress`
+        are those of `sase.match`.
         """
         from sase.engine.pipeline.analyze import timed
         from sase.engine.pipeline.batch import most_held, run
 
         check_bounds(threads, max_matches)
+        check_progress(progress, is_listed=True)
         guard = guard_of(limits_of(timeout, max_memory), clock)
+        calls = None if progress is None else ProgressCalls(progress, rows_of(events))
         settings: dict[str, Any] = {
             "threads": threads,
             "most": max_matches,
-            "watch": watch,
+            "watch": watch if calls is None else calls,
             "held": most_held(guard),
             "guard": guard,
         }
-        return timed(lambda: run(self.engine, events, **settings), clock)
+        matches = timed(lambda: run(self.engine, events, **settings), clock)
+        return matches if calls is None else calls.until_end(matches)
 
     def open(
         self, *, streaming: bool = True, timeout: object = None, max_memory: object = None

@@ -186,7 +186,8 @@ class Schema:
         for name in self.times:
             yield name, INTEGER if self.time_type.kind is Kind.FLOAT else self.time_type
         if self.type is not None:
-            yield self.type, STRING
+            own = dict(self.columns or ()).get(self.type, STRING)
+            yield self.type, own if own.kind in (Kind.INTEGER, Kind.BOOLEAN) else STRING
         if self.seq_column is not None:
             yield self.seq_column, INTEGER
 

@@ -308,11 +308,11 @@ class _MatchWriter:
             abandon(self._sink)
 
     def _opened(self) -> Any:
-        from sase.engine.results.sinks import FileSink, text_writer
+        from sase.engine.results.sinks import FileSink, stream_writer
 
         if self._path is not None:
             return FileSink(self._path, self._schema, safe=self._safe)
-        return text_writer(self._format, sys.stdout.buffer, self._schema, safe=self._safe)
+        return stream_writer(self._format, sys.stdout.buffer, self._schema, safe=self._safe)
 
 
 class _BadRowLines:

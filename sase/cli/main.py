@@ -61,6 +61,10 @@ UNLOADED = (
 )
 
 
+# Options before a command, for the records of the logger.
+VERBOSE = ("-v", "--debug")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name, and return the exit status."""
     with _outputs():
@@ -126,6 +130,11 @@ def _run(arguments: Sequence[str]) -> int:
         program_parser().print_help(sys.stderr)
         return WRONG
     first, *rest = arguments
+    if first in VERBOSE and rest:
+        from sase.cli.verbose import logged
+
+        with logged(first):
+            return _run(rest)
     if first not in commands:
         program = program_parser()
         if first.startswith("-"):
@@ -142,6 +151,8 @@ def program_parser() -> CommandParser:
         epilog="Exit status: 0 fine, 1 the run failed, 2 the query or the arguments are wrong.",
     )
     program.add_argument("--version", action="version", version=f"sase {__version__}")
+    program.add_argument("-v", action="store_true", help="also print files, plans and times")
+    program.add_argument("--debug", action="store_true", help="the same, and the rewrites")
     commands = program.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, _, summary in COMMANDS:
         commands.add_parser(name, help=summary, description=summary)
@@ -153,6 +164,10 @@ def _run_command(command: Command, arguments: Sequence[str]) -> int:
     module = import_module(command.module)
     parser = CommandParser(prog=f"sase {command.name}", description=command.summary)
     module.configure(parser)
+    if command.name == "run":
+        from sase.cli.config import with_defaults
+
+        arguments = with_defaults(parser, arguments)
     program, parsed = _parse(parser, arguments)
     from sase.cli.messages import print_diagnostics
     from sase.cli.queries import ArgumentError, Terminated, check_events, named_as_read

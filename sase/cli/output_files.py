@@ -50,7 +50,9 @@ def add_csv_safe(parser: ArgumentParser) -> None:
 def check_csv_safe(targets: Sequence[Target], arguments: Namespace) -> None:
     """Refuse the option if no CSV is written."""
     is_csv = arguments.out is None and arguments.format == "csv"
-    is_csv |= any(target.path.lower().endswith(".csv") for target in targets)
+    is_csv |= any(
+        target.path.lower().endswith((".csv", ".csv.gz", ".csv.zst")) for target in targets
+    )
     if arguments.csv_safe and not is_csv:
         raise ArgumentError("--csv-safe is for CSV: write some by --format csv or -o FILE.csv")
 
@@ -183,9 +185,9 @@ def print_rows(
     wrote: Callable[[int], object] = lambda rows: None,
 ) -> None:
     """Write to standard output; `wrote` receives the number of rows of each batch."""
-    from sase.engine.results.sinks import text_writer
+    from sase.engine.results.sinks import stream_writer
 
-    out = text_writer(format, sys.stdout.buffer, schema, safe=safe)
+    out = stream_writer(format, sys.stdout.buffer, schema, safe=safe)
     for batch in batches:
         out.write_batch(batch)
         wrote(batch.num_rows)

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, NamedTuple
 
 from sase.cli.event_arguments import (
     add_events,
     add_limits,
     discovered,
-    limit_options,
     one_query,
     options_without_events,
     query_options,
     refuse_limits_unless,
 )
-from sase.cli.queries import ArgumentError
+from sase.cli.messages import notify
+from sase.cli.queries import ArgumentError, Terminated
+from sase.cli.standard_input import Ending
 from sase.printable import printable
 
 if TYPE_CHECKING:
+    from sase.api.explain import PlanByRecipe
     from sase.planning.explain import Explanation
+
+# The time limit of a plan that --run runs.
+LIMIT = "1min"
+# Exit statuses, as a shell has them.
+INTERRUPTED, TERMINATED = 130, 143
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -28,16 +38,21 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--run", action="store_true", help="run every plan, and show its time and its matches"
     )
-    add_limits(parser, "all that --run runs")
+    add_limits(parser, f"each plan of --run (by default after {LIMIT})")
     parser.add_argument("--rewrites", action="store_true", help="list the rewrites instead")
 
 
 def run(arguments: Namespace) -> int:
     """List the recipes, or compare their plans."""
+    refuse_limits_unless(arguments.run, "--run", arguments)
+    with Ending():
+        return _run(arguments)
+
+
+def _run(arguments: Namespace) -> int:
     from sase.planning.recipes import read_recipe, recipe_names
     from sase.planning.rewrites import REWRITES
 
-    refuse_limits_unless(arguments.run, "--run", arguments)
     if arguments.rewrites:
         _print_aligned([(rule.name, rule.summary) for rule in REWRITES.values()])
     elif not arguments.files and arguments.query is None:
@@ -48,49 +63,93 @@ def run(arguments: Namespace) -> int:
         if arguments.run and arguments.events is None:
             raise ArgumentError("--run runs the query: give it --events")
         own = [] if arguments.plan in recipe_names() else [arguments.plan]
-        _compare(arguments, [*recipe_names(), *own])
+        return _compare(arguments, [*recipe_names(), *own])
     return 0
 
 
-def _compare(arguments: Namespace, recipes: list[str]) -> None:
+def _compare(arguments: Namespace, recipes: list[str]) -> int:
     """Print the plan of each recipe, equal ones once, and a table of their costs."""
     from sase.planning.explain.text import tree
 
-    found: dict[str, tuple[Explanation, list[str]]] = {}
-    for explanation in _explanations(arguments, recipes):
+    found: dict[str, _Alike] = {}
+    for plan in _plans(arguments, recipes):
+        explanation = plan.explained()
         shape = "\n".join(tree(explanation, facts=False))
-        found.setdefault(shape, (explanation, []))[1].append(explanation.recipe)
-    for shape, (_, names) in found.items():
-        print(f"{printable(', '.join(names))}:\n{shape}\n")
-    if all(each.expected_results is None for each, _ in found.values()):
-        return
-    rows = [("plan", "expected time", "results", *(("time", "results") if arguments.run else ()))]
-    rows += [_row(explanation, names) for explanation, names in found.values()]
-    _print_aligned(rows)
+        found.setdefault(shape, _Alike(plan, explanation, [])).names.append(explanation.recipe)
+    for shape, alike in found.items():
+        print(f"{printable(', '.join(alike.names))}:\n{shape}\n")
+    plans = [*found.values()]
+    if all(each.explanation.expected_results is None for each in plans):
+        return 0
+    header: tuple[str, ...] = ("plan", "expected time", "results")
+    if not arguments.run:
+        _print_aligned([header, *(each.row() for each in plans)])
+        return 0
+    sys.stdout.flush()
+    status, rows = _measured(arguments, plans)
+    _print_aligned([(*header, "time", "results"), *rows])
+    return status
 
 
-def _explanations(arguments: Namespace, recipes: list[str]) -> list[Explanation]:
-    from sase.api.explain import explain_by
+class _Alike(NamedTuple):
+    """A plan that several recipes make, and their names."""
+
+    plan: PlanByRecipe
+    explanation: Explanation
+    names: list[str]
+
+    def row(self) -> tuple[str, ...]:
+        """The names and the estimates."""
+        from sase.planning.quantities import counted, duration
+
+        results, operators = self.explanation.expected_results, self.explanation.operators
+        expected = sum(each.expected.nanoseconds for each in operators if each.expected)
+        shown = "" if results is None else counted(results)
+        return ", ".join(self.names), duration(expected), shown
+
+
+def _measured(arguments: Namespace, plans: list[_Alike]) -> tuple[int, list[tuple[str, ...]]]:
+    """Run each plan within its limits; after Ctrl-C return those that were run."""
+    from sase.api.checks import guard_of, limits_of
+    from sase.errors import MemoryLimitError, TimeLimitError
+    from sase.planning.quantities import duration
+
+    rows: list[tuple[str, ...]] = []
+    for number, each in enumerate(plans, 1):
+        _show(f"plan {number} of {len(plans)}: {each.names[0]}")
+        limits = limits_of(arguments.timeout or LIMIT, arguments.max_memory)
+        try:
+            found = each.plan.analyzed(guard_of(limits, perf_counter_ns))
+            ran = (duration(found.nanoseconds or 0), f"{found.results or 0:,}")
+        except TimeLimitError:
+            ran = (f"over {arguments.timeout or LIMIT}", "")
+        except MemoryLimitError:
+            ran = (f"over {arguments.max_memory}", "")
+        except (KeyboardInterrupt, Terminated) as end:
+            _show("")
+            notify([f"interrupted: {len(plans) - len(rows)} of {len(plans)} plans have no time"])
+            return INTERRUPTED if isinstance(end, KeyboardInterrupt) else TERMINATED, rows
+        rows.append((*each.row(), *ran))
+    _show("")
+    return 0, rows
+
+
+def _plans(arguments: Namespace, recipes: list[str]) -> Iterator[PlanByRecipe]:
+    from sase.api.explain import explained_source, plans_by
 
     text, options = one_query(arguments), query_options(arguments)
     del options["plan"]
     if arguments.events is None:
-        options |= vars(options_without_events(arguments)) | {"stats": arguments.stats}
-        return explain_by(recipes, text, **options)
-    options |= {"stats": arguments.stats, "analyze": arguments.run}
-    options |= limit_options(arguments)
-    return explain_by(recipes, text, discovered(arguments), **options)
+        names = options_without_events(arguments)
+        source = explained_source(text, None, None, names)
+        return plans_by(recipes, text, source, arguments.stats, assumes=True, **options)
+    return plans_by(recipes, text, discovered(arguments), arguments.stats, **options)
 
 
-def _row(explanation: Explanation, names: list[str]) -> tuple[str, ...]:
-    from sase.planning.quantities import counted, duration
-
-    results = explanation.expected_results
-    expected = sum(each.expected.nanoseconds for each in explanation.operators if each.expected)
-    row = (", ".join(names), duration(expected), "" if results is None else counted(results))
-    if explanation.nanoseconds is None or explanation.results is None:
-        return row
-    return (*row, duration(explanation.nanoseconds), f"{explanation.results:,}")
+def _show(line: str) -> None:
+    """Replace the line of progress on a terminal."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{printable(line)}", end="", file=sys.stderr, flush=True)
 
 
 def _print_aligned(rows: list[tuple[str, ...]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
@@ -68,8 +69,8 @@ def deliver_form(
 
 
 def print_count(count: int, format: str | None) -> None:
-    """Print a number of any size; as JSON if the format is `jsonl`."""
-    print(f'{{"count": {digits(count)}}}' if format == "jsonl" else digits(count))
+    """Print a number of any size; as JSON if the format is `jsonl` or `json`."""
+    print(digits(count) if format in (None, "table") else f'{{"count": {digits(count)}}}')
 
 
 def _summary(found: CompressedMatches, count: int, table: Any) -> list[str]:
@@ -131,8 +132,8 @@ def print_set(replay: Replay, write: Callable[[DataFrame], object]) -> int:
 
 # ---------------------------------------------------------------- results
 
-# The number of matches in a table.
-SHOWN = 20
+# The number of matches in a table, and the characters of a line that no terminal shows.
+SHOWN, PRINTED = 20, 100
 # The suffix of files in folders by --format, and the file name for the input of --events.
 SUFFIXES, UNNAMED = {"csv": ".csv", "jsonl": ".jsonl"}, "events"
 
@@ -287,11 +288,17 @@ class Delivery:
         if count:
             from sase.engine.results.repr import table_of
 
-            print("\n".join(table_of(first, type_column)))
+            print("\n".join(table_of(first, type_column, self._width())))
         self._shown += 1
         if count > SHOWN:
             target = "FOLDER" if label else "FILE"
             print(f"… and {count - SHOWN:,} more: write all of them with  -o {target}")
+
+    def _width(self) -> int | None:
+        """The characters of a line: those of a terminal, and with --wide any number."""
+        if getattr(self._program.arguments, "wide", False):
+            return None
+        return shutil.get_terminal_size().columns if sys.stdout.isatty() else PRINTED
 
     def put_aside(
         self, counts: Mapping[str | None, int], write: Callable[[str | None, str], None]
@@ -354,10 +361,10 @@ def _told(batches: Iterable[Any], wrote: Callable[[int], object]) -> Iterable[An
 
 def json_lines(schema: Any, batches: Iterable[Any]) -> bytes:
     """Rows as lines of JSON."""
-    from sase.engine.results.sinks import text_writer
+    from sase.engine.results.sinks import stream_writer
 
     lines = io.BytesIO()
-    writer = text_writer("jsonl", lines, schema)
+    writer = stream_writer("jsonl", lines, schema)
     for batch in batches:
         writer.write_batch(batch)
     writer.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -20,7 +21,7 @@ from sase.cli.event_arguments import (
 from sase.cli.follow import check_followed, follow
 from sase.cli.messages import Progress, counted, notify, warnings_as_messages
 from sase.cli.output_files import add_csv_safe
-from sase.cli.queries import Terminated, refuse_given
+from sase.cli.queries import STANDARD_INPUT, ArgumentError, Terminated, refuse_given
 from sase.cli.results import SHOWN, Delivery, OutputFiles, deliver_form, output_files
 from sase.cli.script_arguments import (
     FORMS,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from sase.engine.results.matches import Matches
     from sase.engine.sources.discovered import Discovered
 
+# Forms of standard output that have an end, for the matches of one statement.
+WHOLE = ("json", "arrow", "parquet")
 FEW = 1_000_000  # below this number of rows, a rate says little
 
 
@@ -52,14 +55,19 @@ def configure(parser: ArgumentParser) -> None:
         "-o",
         "--out",
         metavar="FILE",
-        help="write all matches to a file: .parquet, .csv, .jsonl or .arrow; those of a script to a"
-        " folder, a file for each statement",
+        help="write all matches to a file: .parquet, .csv, .json, .jsonl, .arrow, .csv.gz or"
+        " .jsonl.zst; those of a script to a folder, a file for each statement; - is standard"
+        " output",
     )
     parser.add_argument(
         "--format",
-        choices=("table", "csv", "jsonl"),
-        help=f"the form of standard output: a table of the first {SHOWN}, or all as CSV or JSON"
-        " lines (default: table, with --follow jsonl)",
+        choices=("table", "csv", "jsonl", *WHOLE),
+        help=f"the form of standard output: a table of the first {SHOWN}, or all as CSV, JSON"
+        " lines, JSON, a stream of Arrow, or Parquet (default: table, with --follow jsonl)",
+    )
+    parser.add_argument("--no-config", action="store_true", help="do not read sase.toml")
+    parser.add_argument(
+        "--wide", action="store_true", help="do not cut the lines of a table at the terminal's edge"
     )
     parser.add_argument(
         "--follow",
@@ -113,6 +121,7 @@ def run(arguments: Namespace) -> int:
 def _check(program: GivenProgram) -> None:
     """Refuse options that do not fit the kind of program or an endless input."""
     arguments = program.arguments
+    _check_stream(program)
     if not program.graph.is_lone:
         given = {
             f"--output {arguments.output}": arguments.output != "all",
@@ -136,6 +145,28 @@ def _check(program: GivenProgram) -> None:
         refuse_given(folder, "--follow of a script, which writes lines of JSON")
     for each in program.inputs.values():
         check_followed(each.events)
+
+
+def _check_stream(program: GivenProgram) -> None:
+    """Take `-o -` for standard output, and refuse a form that it cannot have."""
+    arguments = program.arguments
+    if arguments.out == STANDARD_INPUT:
+        if arguments.format in (None, "table"):
+            raise ArgumentError("-o -: say the form, such as  --format arrow  or  --format csv")
+        arguments.out = None
+    if arguments.out is not None or arguments.format not in WHOLE:
+        return
+    refuse_given({f"--format {arguments.format}": arguments.follow}, "--follow, which has no end")
+    if len(program.names) > 1:
+        raise ArgumentError(
+            f"--format {arguments.format}: the statements of a script have columns of their own:"
+            " write a file for each with  -o FOLDER  , or give  --format jsonl"
+        )
+    if arguments.format != "json" and sys.stdout.isatty():
+        raise ArgumentError(
+            f"--format {arguments.format}: a terminal cannot show this: lead it to a program or a"
+            f" file, as in  … | duckdb  or  > found.{arguments.format}"
+        )
 
 
 def _run(program: GivenProgram, files: OutputFiles, ending: Ending) -> None:

@@ -146,7 +146,7 @@ def check_form(program: GivenProgram) -> None:
         )
     if form == "count" and arguments.out is not None:
         raise ArgumentError("-o does not go with --output count: that prints a number")
-    if form == "count" and format not in (None, "jsonl"):
+    if form == "count" and format not in (None, "jsonl", "json"):
         raise ArgumentError(
             f"--format {format} does not go with --output count: that prints a number, with"
             " --format jsonl as JSON"
@@ -164,7 +164,7 @@ def is_flat(arguments: Namespace) -> bool:
         return False
     if arguments.out is None:
         return bool(arguments.format == "csv")
-    return bool(arguments.out.lower().endswith(".csv"))
+    return bool(arguments.out.lower().endswith((".csv", ".csv.gz", ".csv.zst")))
 
 
 def events_of_script(

@@ -157,8 +157,8 @@ def _behind_component(scene: Scene) -> bool:
     return "_WHERE" in scene.accepted and open_bracket(scene.before) is None
 
 
-def _at_component(scene: Scene) -> bool:
-    return "_BANG" in scene.accepted
+def _at_type(scene: Scene) -> bool:
+    return "HYPHENATED_NAME" in scene.accepted
 
 
 def _behind_inner_sequence(scene: Scene) -> bool:
@@ -266,7 +266,9 @@ HABITS = (
     Habit(f"(?P<name>{NAME})", ":", "the type comes before the variable",
           "write  TYPE {name}", in_pattern),
     Habit(r"[(,]|event|pattern", r"\d\w*", "a name does not begin with a digit",
-          "write it in backquotes:  `{here}`", _at_component),
+          "write it in backquotes:  `{here}`", _at_type),
+    Habit(r".*", "[\"']", "the name of a type has no quotes",
+          "write it as it is, or in backquotes if it is no word:  `7`", _at_type),
     Habit(r"\}", r"and|or|∧|∨|&&|,", "all conditions of a strategy stand inside its braces",
           "write  skip_till_next_match {{ x.a > 1 AND y.b > 2 }}"),
     Habit(r"between (?P<low>\S+(?: \. \S+)?)", ",", "the bounds of BETWEEN are joined by AND",

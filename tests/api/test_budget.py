@@ -142,3 +142,13 @@ def test_the_last_match_within_the_budget_may_be_one_of_series() -> None:
         len(sase.match("EVENT SEQ(A a, B* b[], C? c)", rows, max_matches=3))
     with pytest.raises(BudgetError, match="match 1 is input row 0:"):
         len(sase.match("EVENT SEQ(A a, B? b)", rows, max_matches=1))
+
+
+def test_the_warning_names_the_longest_run() -> None:
+    events = [{"ts": n, "type": "T", "v": n} for n in range(60)]
+    query = "EVENT SEQ(T a, T+ b[]) WHERE b[i].v > b[i-1].v WITHIN 99"
+    with (
+        pytest.warns(sase.BudgetWarning, match='earliest_maximal with output="non_overlap" finds'),
+        pytest.raises(sase.BudgetError),
+    ):
+        len(sase.match(query, events, max_matches=1_000))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 import pytest
 
 import sase
@@ -85,3 +87,50 @@ def test_a_plan_and_a_stream_take_iso() -> None:
     others = pa.table({"ts": TEXTS["day first"][0], "type": ["A", "B"]}).to_pylist()
     with pytest.raises(sase.SchemaError, match="has the type string"):
         plan.open().push(others)
+
+
+ODD = {
+    "ts": ["2024-02-03 09:00:00", "soon", "2024-02-03 09:10:00", "2024-02-03 09:20:00Z", None],
+    "type": ["A", "A", "B", "B", "B"],
+}
+
+
+@pytest.mark.parametrize(
+    "maker", [name for name in MAKERS if name not in ("tables", "a dictionary of views")]
+)
+def test_texts_that_are_no_times_go_into_quarantine(maker: str, tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    pa.csv.write_csv(pa.table(ODD), path)
+    expected = sase.match(QUERY, path, on_bad_row="quarantine")
+    assert expected.report.bad == 3
+    found = sase.match(QUERY, MAKERS[maker](ODD), on_bad_row="quarantine")
+    assert found.to_pylist() == expected.to_pylist()
+    assert found.rows.to_pydict() == {"a": [0], "b": [2]}
+    bad = found.report.quarantined
+    assert bad["sase_row"].to_pylist() == [1, 3, 4]
+    assert bad["ts"].to_pylist() == ["soon", "2024-02-03 09:20:00Z", None]
+    assert bad["sase_reason"].to_pylist() == expected.report.quarantined["sase_reason"].to_pylist()
+    assert "has a zone, and others have none" in bad["sase_reason"][1].as_py()
+
+
+def test_texts_of_another_form_go_into_quarantine() -> None:
+    rows = [{"ts": "13/02/2024 09:00", "type": "A"}, {"ts": "?", "type": "A", "v": 1}]
+    rows += [{"ts": "13/02/2024 09:10", "type": "B", "v": "x"}]
+    found = sase.match(QUERY, rows, on_bad_row="quarantine")
+    assert (len(found), found.report.bad) == (1, 1)
+    named = sase.match(
+        QUERY.replace("WITHIN", "WHERE b.v > 0 WITHIN"), rows, on_bad_row="quarantine"
+    )
+    assert named.report.quarantined["sase_row"].to_pylist() == [1, 2]
+    assert named.report.quarantined["v"].to_pylist() == ["1", "x"]
+
+
+def test_a_stream_with_quarantine_can_be_cut_anywhere() -> None:
+    rows = pa.table(ODD).to_pylist()
+    plan = sase.compile(QUERY, rows[:1], on_bad_row="quarantine")
+    assert plan.run(rows).report.bad == 3
+    for size in (1, 2, 5):
+        matcher = plan.open()
+        found = [m for at in range(0, 5, size) for m in matcher.push(rows[at : at + size])]
+        last = matcher.finish()
+        assert (len(found) + len(last), last.report.bad) == (1, 3)

@@ -174,3 +174,19 @@ def test_limits_of_each_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert "max_memory='some': give a number of bytes" in capsys.readouterr().err
     assert compare("-q", QUERY, "--timeout", "0.000001") == 1
     assert "the run takes longer than its timeout of 1e-06 s" in capsys.readouterr().err
+
+
+def test_many_combinations_of_few_events_name_the_longest_run() -> None:
+    """In 14 rising values each part is a match of skip till any match."""
+    events = [{"ts": n, "type": "T", "id": 1, "v": n} for n in range(14)]
+    series = "EVENT T+ r[] WHERE {} {{ [id] AND r[i].v > r[i-1].v }} WITHIN 99"
+    query = series.format("skip_till_any_match")
+    compared = sase.compare(query, events)
+    (note,) = [each for each in compared.notes if "longest run" in each]
+    assert "earliest_maximal" in note
+    assert 'output="non_overlap"' in note
+    longest = sase.match(series.format("earliest_maximal"), events, output="non_overlap")
+    assert longest.rows["r"].to_pylist() == [[*range(14)]]
+    few = sase.compare(query, events[:6]).notes
+    pair = sase.compare("EVENT SEQ(T a, T b) WHERE [id]", events).notes
+    assert not [each for each in (*few, *pair) if "longest run" in each]

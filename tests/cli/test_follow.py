@@ -118,6 +118,15 @@ def test_a_file_that_grows(tmp_path: Path, followed: Begin) -> None:
     assert "1 match in 2 rows" in err
 
 
+@pytest.mark.parametrize(
+    "lines", [["ts,type", "1,1", "2,2"], ['{"ts": 1, "type": 1}', '{"ts": 2, "type": 2}']]
+)
+def test_types_that_are_integers(lines: list[str], follow: Follow) -> None:
+    status, out, _ = follow(lines, "-q", "EVENT SEQ(`1` a, `2` b) RETURN b.type")
+    assert status == 0
+    assert [json.loads(line)["b_type"] for line in out] == [2]
+
+
 def test_late_rows(follow: Follow) -> None:
     rows = "\n".join([*CSV, "4,A,3", "6,B,3"])
     for lateness, found in (([], 2), (["--lateness", "1"], 3)):

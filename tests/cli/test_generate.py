@@ -161,7 +161,7 @@ def test_the_examples_of_the_help_run(example, capsys):
         ("retail --start noon", "'noon' is not a time such as 2026-01-01T08:00"),
         ("retail --tags strng", "invalid choice: 'strng' (choose from"),
         ("uniform -o events", "events: the suffix names the format"),
-        ("uniform -o e.parqet", ".jsonl, .ndjson, .arrow; did you mean .parquet?"),
+        ("uniform -o e.parqet", ".ndjson, .json, .arrow; did you mean .parquet?"),
         ("retail --answers a.txt", "a.txt: the suffix names the format"),
         ("retail -o a.csv --answers ./a.csv", "-o and --answers both name a.csv"),
     ],

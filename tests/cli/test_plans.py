@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
 import sase
+from sase.api import explain
 from sase.cli.main import main
+from sase.cli.queries import Terminated
+from sase.errors import TimeLimitError
 from sase.planning.recipes import read_recipe, recipe_names
 from sase.planning.rewrites import REWRITES
 
@@ -169,5 +173,47 @@ def test_limits_are_of_what_is_run(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["-q", "EVENT A a", "--events", "events.parquet"]
     assert plans(*given, "--max-memory", "2GB") == 2
     assert "a command that runs nothing without --run" in capsys.readouterr().err
-    assert plans(*given, "--run", "--timeout", "0.000001") == 1
-    assert "the run takes longer than its timeout of 1e-06 s" in capsys.readouterr().err
+    assert plans(*given, "--run", "--timeout", "0.000001") == 0
+    _, lines = compared(capsys.readouterr().out)
+    assert {tuple(line[3:]) for line in lines} == {("over 0.000001", "")}
+
+
+def test_a_plan_that_takes_too_long_is_over_its_limit(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = explain.PlanByRecipe.analyzed
+
+    def slow(plan: explain.PlanByRecipe, guard: Any) -> Any:
+        assert guard.limits.time == 60 * 10**9
+        if plan.query.recipe.name == "basic":
+            raise TimeLimitError("it takes too long")
+        return ran(plan, guard)
+
+    monkeypatch.setattr(explain.PlanByRecipe, "analyzed", slow)
+    assert plans("-q", QUERY, "--events", "events.parquet", "--run") == 0
+    _, lines = compared(capsys.readouterr().out)
+    times = {line[0].split(", ")[0]: line[3:] for line in lines}
+    assert times.pop("basic") == ["over 1min", ""]
+    assert {each[1] for each in times.values()} == {str(len(sase.match(QUERY, EVENTS)))}
+
+
+@pytest.mark.parametrize(("end", "status"), [(KeyboardInterrupt, 130), (Terminated, 143)])
+def test_an_interrupt_leaves_the_plans_that_were_run(
+    end: type[BaseException],
+    status: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ran, runs = explain.PlanByRecipe.analyzed, list[str]()
+
+    def interrupted(plan: explain.PlanByRecipe, guard: Any) -> Any:
+        runs.append(plan.query.recipe.name)
+        if len(runs) == 3:
+            raise end
+        return ran(plan, guard)
+
+    monkeypatch.setattr(explain.PlanByRecipe, "analyzed", interrupted)
+    assert plans("-q", QUERY, "--events", "events.parquet", "--run") == status
+    out, err = capsys.readouterr()
+    assert [line[0].split(", ")[0] for line in compared(out)[1]] == runs[:2]
+    assert "plans have no time" in err

@@ -107,6 +107,7 @@ BESIDE = {"__init__", "report", "resources", "stopwatch"}
 
 # Third-party package → the only modules, with all below them, that import it.
 HOMES = {
+    "duckdb": ("sase.engine.columns.arrow.python_rows", "sase.engine.results.duckdb_table"),
     "lark": ("sase.lang",),
     "networkx": ("sase.planning",),
     "llvmlite": ("sase.engine.kernels.jit",),
@@ -126,6 +127,7 @@ HOMES = {
         "sase.engine.results.matches",
         "sase.engine.results.arrow_columns",
         "sase.engine.pipeline.batch",
+        "sase.engine.results.duckdb_table",
         "sase.engine.results.funnel",
         "sase.engine.results.repr",
         "sase.engine.results.sinks",
@@ -146,7 +148,7 @@ PUBLIC_NUMBA = {"numba", "numba.types"}
 
 # These are imported inside the functions that use them: networkx takes 0.25 s, polars comes with
 # the user who asks for its frames, and YAML with one who has rules in it.
-INSIDE_FUNCTIONS = {"networkx", "openpyxl", "polars", "yaml"}
+INSIDE_FUNCTIONS = {"duckdb", "networkx", "openpyxl", "polars", "yaml"}
 
 # Modules that stay light for a quick start, and the parts that they may load at once; the rest is
 # imported inside functions.

@@ -123,7 +123,7 @@ def test_plans_in_the_docs_are_right() -> None:
         assert str(plan) == expected.rstrip()
 
 
-@pytest.mark.parametrize("page", ["imprecise-time.md", "language.md"])
+@pytest.mark.parametrize("page", ["imprecise-time.md", "language.md", "results.md", "series.md"])
 def test_examples_in_the_docs_are_right(page: str) -> None:
     """The expression behind each `>>>` gives the value under it."""
     ran = doctest.testfile(str(ROOT / "docs" / page), module_relative=False, globs={"sase": sase})

@@ -137,6 +137,8 @@ def _comparison_hint(left: Expression, right: Expression, scope: Scope) -> str:
         return "numbers stand without quotes, texts with them"
     if Kind.BOOLEAN in kinds:
         return "a boolean is compared with TRUE or FALSE"
+    if Kind.OTHER in kinds:
+        return "cast the column to a text or a number before, as SQL or a data frame can"
     return "compare values of one kind"
 
 

@@ -232,7 +232,7 @@ def loader_of(
 def _opened(plan: EnginePlan, events: object, *, keeps_rows: bool = False) -> Inputs:
     """Open a piece of events, in which times may be texts."""
     inputs = open_tables(events, keeps_rows=keeps_rows, **plan.reading)
-    return with_times_of(inputs, plan.schema)
+    return with_times_of(inputs, plan.schema, judges=keeps_rows)
 
 
 def classified(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import replace
 
+from sase.base.log import LOG
 from sase.engine.kernels.jit.compiler import compilations
 from sase.engine.pipeline.batch import Overseen, batches_in, push_all, read, run
-from sase.engine.pipeline.limits import RunGuard, working
+from sase.engine.pipeline.limits import SECOND, RunGuard, working
 from sase.engine.pipeline.matcher import Matcher
 from sase.engine.report import Report
 from sase.engine.results.batch import ResultBatch
@@ -68,10 +69,15 @@ def timed(run: Callable[[], Matches], clock: Callable[[], int]) -> Matches:
     begin = clock()
     matches = run()
     reading, search = clock() - begin, matches.search
+    LOG.info("read and planned in %.3f s", reading / SECOND)
 
     def watched() -> Generator[ResultBatch, None, Report]:
         watch = Stopwatch(clock, 1)
         report: Report = yield from watch.pulled(0, search())
+        LOG.info(
+            "searched %s rows in %.3f s, %s of them bad",
+            f"{report.rows:,}", watch.spent[0] / SECOND, f"{report.bad:,}",
+        )  # fmt: skip
         return replace(report, timings=((READING, reading), (SEARCH, watch.spent[0])))
 
     matches.search = watched

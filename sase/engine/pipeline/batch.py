@@ -216,8 +216,9 @@ def compared_columns(plan: EnginePlan) -> set[str]:
 
 
 def _held_tables(plan: Reads, events: object) -> RowsInMemory:
-    inputs = opened(events, keeps_rows=plan.on_bad_row == "quarantine").drained()
-    return RowsInMemory(with_times_of(inputs, plan.schema))
+    judges = plan.on_bad_row == "quarantine"
+    inputs = opened(events, keeps_rows=judges).drained()
+    return RowsInMemory(with_times_of(inputs, plan.schema, judges=judges))
 
 
 def _opened(

@@ -167,6 +167,24 @@ class Matches(Sequence[dict[str, Any]]):
 
         return polars.from_arrow(flattened(self.to_arrow()) if flat else self.to_arrow())
 
+    def to_duckdb(self, connection: Any, name: str | None = None, *, flat: bool = False) -> Any:
+        """The results as a relation of a connection of DuckDB, `flat` as in `to_pandas`.
+
+        With a name a new table of DuckDB has them. It is filled while the matches are found, and
+        this object does not keep them.
+        """
+        from sase.engine.results.duckdb_table import check_connection, table_in
+
+        check_connection(connection)
+        if name is None:
+            return connection.from_arrow(flattened(self.to_arrow()) if flat else self.to_arrow())
+        schema, batches = self.to_batches()
+        if flat:
+            schema = flattened(pa.Table.from_batches([], schema)).schema
+            tables = (flattened(pa.Table.from_batches([each])) for each in batches)
+            batches = (batch for table in tables for batch in table.to_batches())
+        return table_in(connection, name, schema, batches)
+
     def write(self, path: str | PathLike[str], *, safe: bool = False) -> None:
         """Write the results to a file in the format of its suffix, without keeping them.
 

@@ -25,15 +25,17 @@ def as_text(head: pa.Table, count: int, report: Report, type_column: str | None)
     return "\n".join([_heading(count, report), *table, *map(printable, _footing(count, report))])
 
 
-def table_of(table: pa.Table, type_column: str | None) -> list[str]:
+def table_of(table: pa.Table, type_column: str | None, width: int | None = WIDTH) -> list[str]:
     """Format results as lines; an event has all attributes but its type."""
-    return lines_of(*cells_of(table, type_column))
+    return lines_of(*cells_of(table, type_column), width)
 
 
-def lines_of(header: list[str], cells: list[list[str]]) -> list[str]:
-    """Format cells as lines of aligned columns."""
+def lines_of(header: list[str], cells: list[list[str]], width: int | None = WIDTH) -> list[str]:
+    """Format cells as lines of aligned columns, cut after `width` characters."""
     lines = text_table([header, *cells], texts=len(header))
-    return [line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…" for line in lines]
+    return [
+        line if width is None or len(line) <= width else f"{line[: width - 1]}…" for line in lines
+    ]
 
 
 def text_table(rows: Sequence[Sequence[str]], texts: int = 1) -> Iterator[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -49,9 +51,10 @@ class FileSink:
         self.path = os.fspath(path)
         self._open_writer = writer_for(self.path, safe=safe)
         self._output = PartialFile(self.path)
-        # Arrow's formats need one schema for all batches.
+        # An incomplete file can be cut after a line only if it is nothing but lines.
         self._is_text = self._open_writer in (CsvWriter, SafeCsvWriter, JsonWriter)
-        self._schema = None if self._is_text else schema
+        # Arrow's formats need one schema for all batches.
+        self._schema = schema if self.path.lower().endswith((".parquet", ".arrow")) else None
         # The bytes of complete text lines, and whether an incomplete one may follow.
         self._whole, self._has_failed = 0, False
         try:
@@ -148,7 +151,9 @@ class FileSink:
             self._close()
             if not self._has_failed:
                 return True
-            return self._cut_back() if self._is_text else _is_readable(self.partial)
+            if self._is_text:
+                return self._cut_back()
+            return self._schema is not None and _is_readable(self.partial)
         finally:
             self._output.release()
 
@@ -218,13 +223,23 @@ def _is_readable(path: str) -> bool:
 def writer_for(path: str, *, safe: bool = False) -> Callable[[IO[bytes], pa.Schema], Writer]:
     """Return a writer for the format of a file name."""
     makers: dict[str, Callable[[IO[bytes], pa.Schema], Writer]] = {
-        ".parquet": lambda file, kind: pa.parquet.ParquetWriter(file, of_parquet(kind)),
+        ".parquet": _parquet_writer,
         ".csv": SafeCsvWriter if safe else CsvWriter,
         ".jsonl": JsonWriter,
         ".ndjson": JsonWriter,
+        ".json": JsonArrayWriter,
         ".arrow": pa.ipc.new_file,
     }
-    suffix = os.path.splitext(path)[1].lower()
+    base, suffix = os.path.splitext(path.lower())
+    compression = COMPRESSIONS.get(suffix)
+    if compression is not None:
+        suffix = os.path.splitext(base)[1]
+        if suffix in makers and suffix not in (".parquet", ".arrow"):
+            return partial(CompressedWriter, makers[suffix], compression)
+        raise DataError(
+            f"{path}: only CSV and JSON are written compressed, such as .csv.gz: Parquet is"
+            " compressed by itself"
+        )
     if suffix not in makers:
         near = nearest(suffix, makers) if suffix else None
         hint = f"; did you mean {near}?" if near else ""
@@ -232,6 +247,52 @@ def writer_for(path: str, *, safe: bool = False) -> Callable[[IO[bytes], pa.Sche
             f"{path}: the suffix names the format, and it can be {', '.join(makers)}{hint}"
         )
     return makers[suffix]
+
+
+def _parquet_writer(file: IO[bytes], schema: pa.Schema) -> Writer:
+    writer: Writer = pa.parquet.ParquetWriter(file, of_parquet(schema))
+    return writer
+
+
+# Compressions of text by suffix.
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+
+
+class CompressedWriter:
+    """Writes compressed text."""
+
+    def __init__(
+        self,
+        maker: Callable[[IO[bytes], pa.Schema], Writer],
+        compression: str,
+        file: IO[bytes],
+        schema: pa.Schema,
+    ) -> None:
+        # Arrow closes its output, and the file is closed by its owner.
+        self._stream = pa.CompressedOutputStream(pa.PythonFile(_Open(file), "w"), compression)
+        self._writer = maker(self._stream, schema)
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        """Write buffered rows and the end of the compressed data."""
+        self._writer.close()
+        self._stream.close()
+
+
+class _Open(io.RawIOBase):
+    """A file that others cannot close."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return self._file.write(data)
 
 
 class CsvWriter:
@@ -299,18 +360,44 @@ class JsonWriter:
         for first in range(0, batch.num_rows, JSON_ROWS):  # Python objects are large
             rows = pa.Table.from_batches([batch.slice(first, JSON_ROWS)])
             values = python_values(structs(rows))
-            self._file.write("".join(f"{_json(row)}\n" for row in values).encode())
+            self._write([_json(row) for row in values])
+
+    def _write(self, rows: list[str]) -> None:
+        self._file.write("".join(f"{row}\n" for row in rows).encode())
 
     def close(self) -> None:
         """Write buffered rows."""
         self._file.flush()
 
 
-def text_writer(format: str, file: IO[bytes], schema: pa.Schema, *, safe: bool = False) -> Writer:
-    """Return a writer of `csv` or `jsonl` to a stream; `safe` as in `FileSink`."""
-    if format == "jsonl":
-        return JsonWriter(file, schema)
-    return SafeCsvWriter(file, schema) if safe else CsvWriter(file, schema)
+class JsonArrayWriter(JsonWriter):
+    """Writes a JSON array of an object for each row."""
+
+    def __init__(self, file: IO[bytes], schema: pa.Schema) -> None:
+        super().__init__(file, schema)
+        self._begin = b"[\n"
+
+    def _write(self, rows: list[str]) -> None:
+        if rows:
+            self._file.write(self._begin + ",\n".join(rows).encode())
+            self._begin = b",\n"
+
+    def close(self) -> None:
+        """End the array."""
+        self._file.write(b"[]\n" if self._begin == b"[\n" else b"\n]\n")
+        super().close()
+
+
+def stream_writer(format: str, file: IO[bytes], schema: pa.Schema, *, safe: bool = False) -> Writer:
+    """Return a writer to a stream; `safe` as in `FileSink`."""
+    makers: dict[str, Callable[[IO[bytes], pa.Schema], Writer]] = {
+        "csv": SafeCsvWriter if safe else CsvWriter,
+        "jsonl": JsonWriter,
+        "json": JsonArrayWriter,
+        "arrow": pa.ipc.new_stream,
+        "parquet": _parquet_writer,
+    }
+    return makers[format](file, schema)
 
 
 def _json(value: Any) -> str:

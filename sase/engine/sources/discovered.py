@@ -132,7 +132,7 @@ def open_events(given: object, names: InputOptions, known: Collection[str] = ())
     events = open_tables(given, keeps_rows=names.quarantines, **reading).drained()
     found = _usual_roles(events, names).get("time", names.earliest)
     times = [each for each in (found, names.until) if each is not None]
-    return with_text_times(events, times, names.reading.time_format)
+    return with_text_times(events, times, names.reading.time_format, judges=names.quarantines)
 
 
 def _described(events: Files | Inputs, names: InputOptions) -> Schema:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sase.base.log import LOG
 from sase.binding import Schema
 from sase.binding.input_options import Reading
 from sase.binding.types import Kind
@@ -60,6 +61,10 @@ def open_files(
         times = may_be_times(files.schema.names, time)
         refuse_unused(reading.time_format, files.forms, times)
         files.retype(numbers_among(files, times))
+        LOG.info(
+            "opened %s: %d of the format %s, with %d columns",
+            os.fspath(path), len(files.paths), files.format.name, len(files.schema),
+        )  # fmt: skip
         return files
 
 

@@ -20,9 +20,10 @@ import pyarrow.compute as pc
 
 from sase.binding.input_options import Reading
 from sase.binding.types import Kind
-from sase.engine.columns.arrow.input import Input, Inputs, Misfits
+from sase.engine.columns.arrow.input import Input, Inputs, Misfits, opened
 from sase.engine.columns.arrow.python_rows import UNREADABLE
 from sase.engine.columns.decode.coercion import NO_UNICODE, ColumnKind, kind_of
+from sase.engine.columns.decode.roles import require
 from sase.engine.columns.decode.strings import is_unicode
 from sase.engine.columns.decode.time_forms import (
     TimeForm,
@@ -301,7 +302,12 @@ class TailReader:
                 yield from few_texts(name, no_numbers(values))
 
     def judge(self, time: str, roles: Collection[str], read: Collection[str]) -> None:
-        """Set which columns are read and which have a role; bad lines go to the time column."""
+        """Set which columns are read and which have a role; bad lines go to the time column.
+
+        A time column in which the first lines have no times is an error.
+        """
+        if time in self.schema.names:
+            require(opened(self.schema), time, "time")
         self._time = time
         self._kinds = {
             name: kind._replace(is_read=name in read, is_fixed=name in roles)

@@ -2,42 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sase.binding import Schema
 from sase.binding.types import Kind
 from sase.engine.columns.arrow.data_types import data_type
 from sase.engine.columns.arrow.gather import decoded, unrolled
 from sase.engine.columns.arrow.input import Input, Inputs
-from sase.engine.columns.decode.time_forms import in_iso, moments_and_forms, refuse_unused
-from sase.engine.columns.decode.timestamps import moments_among, with_moments
+from sase.engine.columns.decode.time_forms import (
+    TimeForm,
+    in_iso,
+    moments_and_forms,
+    refuse_unused,
+)
+from sase.engine.columns.decode.timestamps import (
+    judged_moments,
+    kind_of_texts,
+    moments_among,
+    with_moments,
+)
+
+# The types of the columns of times, and the forms of the texts that are not ISO 8601.
+Kinds: TypeAlias = Callable[[pa.Table], tuple[Mapping[str, pa.DataType], Mapping[str, TimeForm]]]
 
 
 def with_text_times(
-    inputs: Inputs, times: Sequence[str], given: str | None = None, *, is_whole: bool = True
+    inputs: Inputs, times: Sequence[str], given: str | None = None, *, judges: bool
 ) -> Inputs:
-    """Parse the columns of times that are texts; texts that are no times stay.
+    """Parse the columns of times that are texts, of a `given` form or of one that most fit.
 
-    They have a `given` form, or one that all fit. The texts of a piece of a stream cannot show
-    which one, so there it is ISO 8601.
+    A text that is no time is an error, or if it `judges` a bad row. If hardly any is a time, the
+    texts stay.
     """
-    tables = tuple(_parsed(table, times, given, is_whole=is_whole) for table in inputs.tables)
-    return Inputs(tables, inputs.typed)
+
+    def kinds_in(own: pa.Table) -> tuple[Mapping[str, pa.DataType], Mapping[str, TimeForm]]:
+        kinds, forms = moments_and_forms(own, given, own.column_names)
+        refuse_unused(given, forms, own.column_names)
+        return kinds, forms
+
+    return Inputs(
+        tuple(_parsed(each, times, kinds_in, judges=judges) for each in inputs.tables),
+        inputs.typed,
+    )
 
 
-def with_times_of(inputs: Inputs, schema: Schema) -> Inputs:
-    """Parse the texts of a piece of events in the columns that a schema knows to be times."""
+def with_times_of(inputs: Inputs, schema: Schema, *, judges: bool) -> Inputs:
+    """Parse the texts of a piece of events in the columns that a schema knows to be times.
+
+    The texts of a piece cannot show their form, so it is ISO 8601.
+    """
     if schema.time_type.kind is not Kind.TIMESTAMP:
         return inputs
-    times = [schema.time] if schema.until is None else [schema.time, schema.until]
-    return with_text_times(inputs, times, is_whole=False)
+    known = kind_of_texts(schema.time_type)
+
+    def kinds_in(own: pa.Table) -> tuple[Mapping[str, pa.DataType], Mapping[str, TimeForm]]:
+        # A piece may have bad rows alone.
+        names = own.column_names
+        return dict.fromkeys(names, known) if judges else moments_among(own, names), {}
+
+    tables = (_parsed(each, schema.times, kinds_in, judges=judges) for each in inputs.tables)
+    return Inputs(tuple(tables), inputs.typed)
 
 
-def _parsed(table: Input, times: Sequence[str], given: str | None, *, is_whole: bool) -> Input:
-    if table.is_lazy or table.rows is not None or table.files:
+def _parsed(table: Input, times: Sequence[str], kinds_in: Kinds, *, judges: bool) -> Input:
+    if table.is_lazy or table.files or (table.rows is not None and not judges):
         return table
     schema = table.source.schema
     places = {name: schema.get_field_index(name) for name in times}
@@ -50,16 +84,29 @@ def _parsed(table: Input, times: Sequence[str], given: str | None, *, is_whole: 
         return table
     table = table.proved([*texts])
     own = pa.table({name: _plain(table.source.column(place)) for name, place in texts.items()})
-    if is_whole:
-        kinds, forms = moments_and_forms(own, given, texts)
-        refuse_unused(given, forms, [*texts])
-    else:
-        kinds, forms = moments_among(own, texts), {}
-    parsed = with_moments(in_iso(own, forms), kinds, "the events")
-    source = table.source
-    for name in kinds:
-        source = source.set_column(texts[name], parsed.schema.field(name), parsed.column(name))
-    return replace(table, source=source)
+    kinds, forms = kinds_in(own)
+    iso, source = in_iso(own, forms), table.source
+    if not judges:
+        iso = with_moments(iso, kinds, "the events")
+    misfits, shown = {**table.misfits}, {**table.texts}
+    for name, kind in kinds.items():
+        column = iso.column(name)
+        if judges:
+            column, reasons = judged_moments(column, kind)
+            if reasons:
+                odd = {why: pa.array(found, pa.string()) for why, found in reasons.items()}
+                misfits[name] = tuple(
+                    (why, np.flatnonzero(pc.is_in(iso.column(name), value_set=values).to_numpy()))
+                    for why, values in odd.items()
+                )
+                shown[name] = own.column(name).to_pylist()
+        source = source.set_column(texts[name], pa.field(name, kind), _like(source, column))
+    return replace(table, source=source, misfits=misfits, texts=shown)
+
+
+def _like(source: Any, column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """A column for a table or a batch."""
+    return column if isinstance(source, pa.Table) else column.combine_chunks()
 
 
 def _plain(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:

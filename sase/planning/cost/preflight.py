@@ -57,6 +57,8 @@ def _of_runs(runs: RunEvaluation) -> str:
         ways.append('output="compressed" or --output count holds and counts them without a list')
     if is_any:
         ways.append("skip_till_next_match takes of a series all that fits")
+        if series and not runs.has_groups:
+            ways.append('earliest_maximal with output="non_overlap" finds each longest run once')
     ways.append("give it a window" if runs.window is None else "give it a smaller window")
     ways += ["set LIMIT", "read them batch after batch with to_reader()"]
     return f"{cause}; {', '.join(ways[:-1])}, or {ways[-1]}"

@@ -45,6 +45,11 @@ class Frame:
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._kind(name) is not None
 
+    def type_names(self, name: str) -> Column:
+        """The type column `name` as text."""
+        is_text = isinstance(self.kind(name), st.StringType)
+        return self[name] if is_text else self[name].cast("string")
+
     def kind(self, name: str) -> st.DataType:
         """The type of a column, or of a value within one."""
         found = self._kind(name)

@@ -122,7 +122,7 @@ class SourceScan:
         if len(distinct) == 1:
             return frame[distinct[0]], frame.kind(distinct[0])
         # With several names the types are equal, or the test cannot place rows.
-        of_type = frame[self.plan.schema.type or ""]
+        of_type = frame.type_names(self.plan.schema.type or "")
         value = reduce(
             lambda rest, item: sf.when(of_type == sf.lit(item[0]), frame[item[1]]).otherwise(rest),
             names.items(),
@@ -249,7 +249,7 @@ class SourceScan:
             if frame.type_name not in types:
                 return sf.lit(False)
         elif of_type is not None and not self.plan.definitions:
-            found.append(frame[of_type].isin(sorted(types)))
+            found.append(frame.type_names(of_type).isin(sorted(types)))
         for condition in conditions_on(plan, component.index):
             known = as_column(condition, frame)
             found += [] if known is None else [known]

@@ -77,8 +77,11 @@ class Ties:
     def _counts(self, row: dict[str, Any]) -> bool:
         """Whether an event, as messages show it, may be in a match."""
         of_type = "type" if self._shape.types else self._type
-        if self._types is not None and of_type is not None and row[of_type] not in self._types:
-            return False
+        if self._types is not None and of_type is not None:
+            name = row[of_type]
+            name = str(name).lower() if isinstance(name, bool) else str(name)
+            if name not in self._types:
+                return False
         return not self._skips_null or all(row.get(name) is not None for name in self._keys)
 
 

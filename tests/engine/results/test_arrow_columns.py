@@ -15,7 +15,7 @@ import pytest
 
 import sase
 from sase.engine.results.arrow_columns import python_values
-from sase.engine.results.sinks import text_writer
+from sase.engine.results.sinks import stream_writer
 
 DAY = date(2026, 1, 1)
 MIDNIGHT = datetime(2026, 1, 1)  # noqa: DTZ001 - without a zone
@@ -147,7 +147,7 @@ def test_durations_in_text_are_seconds(unit: str) -> None:
     last = 180 if unit == "s" else 180.5
     for form in ("csv", "jsonl"):
         out = io.BytesIO()
-        writer = text_writer(form, out, matches.to_arrow().schema)
+        writer = stream_writer(form, out, matches.to_arrow().schema)
         for batch in matches.to_arrow().to_batches():
             writer.write_batch(batch)
         writer.close()
@@ -157,7 +157,7 @@ def test_durations_in_text_are_seconds(unit: str) -> None:
         assert [float(each) for each in found["took"].to_pylist()] == [90, last]
         out = io.BytesIO()
         for table in (shown.to_arrow(), series.to_arrow()):
-            writer = text_writer(form, out, table.schema)
+            writer = stream_writer(form, out, table.schema)
             for batch in table.to_batches():
                 writer.write_batch(batch)
             writer.close()

@@ -19,7 +19,7 @@ from sase.cli.main import main
 from sase.cli.output_files import write_file
 from sase.cli.standard_input import Ending
 from sase.engine.results.matches import Matches
-from sase.engine.results.sinks import text_writer
+from sase.engine.results.sinks import stream_writer
 from sase.errors import SchemaError
 
 BEGIN = datetime(2026, 3, 2, tzinfo=UTC)
@@ -41,7 +41,7 @@ def _matches() -> Matches:
 def test_csv_has_series_as_json_and_nothing_of_what_is_missing(matches: Matches) -> None:
     schema, batches = matches.to_batches()
     file = io.BytesIO()
-    writer = text_writer("csv", file, schema)
+    writer = stream_writer("csv", file, schema)
     for batch in batches:
         writer.write_batch(batch)
     writer.close()
@@ -59,7 +59,7 @@ def test_names_that_clash_when_parts_of_attributes_become_columns() -> None:
     events = [{"ts": 1, "type": "A", "p": {"v": 1}, "p_v": 2}]
     schema, _ = sase.match("EVENT A x", events).to_batches()
     with pytest.raises(SchemaError, match="`x.p.v` and `x.p_v` .* `x_p_v`.*RETURN … AS name"):
-        text_writer("csv", io.BytesIO(), schema)
+        stream_writer("csv", io.BytesIO(), schema)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl"])

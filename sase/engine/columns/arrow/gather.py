@@ -6,8 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sase.binding.types import Kind
 from sase.engine.columns.arrays import Mask, Numbers
-from sase.engine.columns.arrow.data_types import common_type, distinct_types, is_of_extensions
+from sase.engine.columns.arrow.data_types import (
+    common_type,
+    data_type,
+    distinct_types,
+    is_of_extensions,
+)
 
 # The most values of a small dictionary.
 SMALL = 1 << 12
@@ -229,6 +235,17 @@ def decoded(chunk: pa.DictionaryArray) -> pa.Array:
         none = pa.nulls(1, values.type)
         each = [none if n is None else values.slice(n, 1) for n in chunk.indices.to_pylist()]
         return pa.concat_arrays([values.slice(0, 0), *each])
+
+
+def names_of_types(chunk: pa.Array) -> pa.Array:
+    """Return integers and truth values as a dictionary of their texts; texts unchanged."""
+    is_coded = pa.types.is_dictionary(chunk.type)
+    kind = data_type(chunk.type).kind
+    if kind not in (Kind.INTEGER, Kind.BOOLEAN):
+        return chunk
+    coded = chunk if is_coded else chunk.dictionary_encode()
+    names = coded.dictionary.cast(pa.string())
+    return pa.DictionaryArray.from_arrays(coded.indices, names, safe=False)
 
 
 def unrolled(array: pa.Array) -> pa.Array:

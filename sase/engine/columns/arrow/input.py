@@ -18,14 +18,16 @@ from sase.base.paths import columns_of, path_of
 from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.columns.arrow.data_types import data_type
 from sase.engine.columns.arrow.gate import Gate, prove_schema
-from sase.engine.columns.arrow.gather import concatenated
+from sase.engine.columns.arrow.gather import concatenated, names_of_types
 from sase.engine.columns.arrow.nested import nested_type, nested_values, type_in
 from sase.engine.columns.arrow.python_rows import (
     Row,
     foreign_table,
     is_of_pandas,
     is_of_spark,
+    is_relation,
     table_of_frame,
+    table_of_relation,
     table_of_rows,
 )
 from sase.errors import DataError, SchemaError
@@ -148,7 +150,7 @@ class Input:
             Gate().prove_values(name, chunks, self.where)
         if len(chunks) > MANY:  # most have the same dictionary
             chunks = concatenated(self.source.column(index)).chunks
-        values = [value for chunk in chunks for value in chunk.dictionary.to_pylist()]
+        values = [n for chunk in chunks for n in names_of_types(chunk).dictionary.to_pylist()]
         return [value for value in dict.fromkeys(values) if value is not None]
 
     def chunks(self, index: int) -> Chunks:
@@ -330,6 +332,8 @@ def _input(events: object, type_name: str | None, keeps_rows: bool) -> Input:
         batch, unreadable = table_of_rows(events, type_name)
         rows = events if keeps_rows else None
         return Input(batch, type_name, unreadable, rows=rows, is_sparse=True)
+    if is_relation(events):
+        return _foreign(table_of_relation(events), type_name)
     if is_of_spark(events):  # Arrow would collect every row
         raise DataError(_cannot_be(events, type_name))
     try:

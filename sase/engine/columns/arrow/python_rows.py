@@ -60,7 +60,9 @@ FOREIGN = (
     ForeignTable(
         "pyarrow", ("ParquetFile", "ORCFile"), "an open file", "give  events.read()  , or its path"
     ),
-    ForeignTable("duckdb", ("DuckDBPyRelation",), "a relation of DuckDB", "give  events.arrow()"),
+    ForeignTable(
+        "duckdb", ("DuckDBPyRelation",), "a relation of DuckDB", "give  events.to_arrow_table()"
+    ),
     ForeignTable(
         "duckdb", (), "a connection of DuckDB", "give a relation, such as  db.sql('FROM events')"
     ),
@@ -94,6 +96,26 @@ def foreign_table(events: object) -> ForeignTable | None:
 def is_of_spark(events: object) -> bool:
     """Whether an object is of Spark. Arrow must not read its frames: it would collect every row."""
     return any(kind.__module__.partition(".")[0] == "pyspark" for kind in type(events).__mro__)
+
+
+def package_of(value: object) -> str:
+    """The package of an object's class; compiled modules have a name like `_duckdb`."""
+    return type(value).__module__.removeprefix("_").partition(".")[0]
+
+
+def is_relation(events: object) -> bool:
+    """Whether an object is a relation of DuckDB; does not import DuckDB."""
+    return type(events).__name__ == "DuckDBPyRelation" and package_of(events) == "duckdb"
+
+
+def table_of_relation(relation: Any) -> pa.Table:
+    """Compute a relation; an error of its SQL is an error of the events."""
+    from duckdb import Error
+
+    try:
+        return pa.table(relation)
+    except Error as problem:
+        raise DataError(f"DuckDB cannot compute these events: {problem}") from problem
 
 
 # ---------------------------------------------------------------- python rows

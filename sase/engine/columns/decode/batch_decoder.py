@@ -21,6 +21,7 @@ from sase.engine.columns.arrays import Numbers, TypeCodes
 from sase.engine.columns.arrow.chunks import INTEGERS, Chunk, located
 from sase.engine.columns.arrow.data_types import data_type
 from sase.engine.columns.arrow.gate import Gate, Proof, identity, is_proved_at_once, is_sound
+from sase.engine.columns.arrow.gather import names_of_types
 from sase.engine.columns.arrow.input import Input, Inputs, as_batch
 from sase.engine.columns.decode.numbers import number_column
 from sase.engine.columns.decode.quarantine import Faults
@@ -208,7 +209,7 @@ class BatchDecoder:
         codes, known = _codes(array, self.type, np.int16), self.type.known
         if codes is None:
             assert known is not None
-            codes, values, may_lack = encoded(_chunks(array), np.int16, known)
+            codes, values, may_lack = encoded(_chunks(names_of_types(array)), np.int16, known)
             if len(values) > MOST or (may_lack and (codes < 0).any()):
                 raise _Declined
         return codes, self.type_names

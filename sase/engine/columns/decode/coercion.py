@@ -289,7 +289,8 @@ def _roles(schema: Schema, *, typed: bool) -> dict[str, Kinds]:
     if schema.seq_column is not None:
         found[schema.seq_column] = ALLOWED["seq"]
     if schema.type is not None and not schema.definitions and not typed:
-        found[schema.type] = ALLOWED["type"]
+        known_type = dict(schema.columns or ()).get(schema.type, UNKNOWN)
+        found[schema.type] = ALLOWED["type"] if known_type == UNKNOWN else (known_type.kind,)
     return found
 
 
@@ -327,14 +328,14 @@ def _coerced_table(table: Input, wanted: Mapping[str, Kinds]) -> Input:
     """Coerce columns of a table; keep the original values of columns with rejected ones."""
     assert table.rows is not None
     columns = dict(zip(table.source.schema.names, table.source.columns, strict=True))
-    misfits: dict[str, Misfits] = {}
+    misfits: dict[str, Misfits] = {**table.misfits}  # of texts as times
     for name, kinds in wanted.items():
-        if _can_be_coerced(table, name, kinds):
+        if name not in table.misfits and _can_be_coerced(table, name, kinds):
             columns[name], misfits[name] = coerce([row.get(name) for row in table.rows], kinds)
     if misfits and "" in columns and not any("" in row for row in table.rows):
         del columns[""]  # a placeholder for the number of rows
     odd = [*table.unreadable, *(name for name, found in misfits.items() if found)]
-    texts = {name: [row.get(name) for row in table.rows] for name in odd}
+    texts = {name: [row.get(name) for row in table.rows] for name in odd} | {**table.texts}
     unreadable = {name: e for name, e in table.unreadable.items() if name not in misfits}
     source = pa.table(columns) if misfits else table.source
     return replace(

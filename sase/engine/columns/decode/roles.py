@@ -13,12 +13,14 @@ Role = Literal["time", "type", "seq"]
 
 ALLOWED = {
     "time": (Kind.INTEGER, Kind.FLOAT, Kind.TIMESTAMP),
-    "type": (Kind.STRING,),
+    # The names of integers and truth values are their texts: `7`, `true`.
+    "type": (Kind.STRING, Kind.INTEGER, Kind.BOOLEAN),
     "seq": (Kind.INTEGER,),
 }
 _WANTED = {
     "time": "timestamps, dates, integers, or seconds as floats; parse or cast it",
-    "type": "the types' names; cast it to strings, or name the column that holds them",
+    "type": "the types' names, as strings, integers or booleans; cast it, or name the column that"
+    " holds them",
     "seq": "integers; cast it, or name the column that numbers the events",
 }
 # Further remedies besides naming the right column.

@@ -199,6 +199,35 @@ def _parsed(
         raise DataError(message, row, name, value) from problem
 
 
+def judged_moments(
+    texts: pa.ChunkedArray, kind: pa.DataType
+) -> tuple[pa.ChunkedArray, dict[str, list[str]]]:
+    """Parse texts; others than moments are NULL, and returned by the reason."""
+    reasons: dict[str, list[str]] = {}
+    for text in _other_than(pc.unique(texts).drop_null(), kind):
+        reasons.setdefault(why_none(text, kind) or "", []).append(text)
+    if reasons:
+        odd = pa.array([text for found in reasons.values() for text in found], pa.string())
+        texts = pc.if_else(pc.is_in(texts, value_set=odd), None, texts)
+    return pc.cast(texts, kind), reasons
+
+
+def _other_than(values: pa.Array, kind: pa.DataType) -> list[str]:
+    """The values that are no moments: by halves, since they are few among many."""
+    if not len(values) or _all_are(values, kind):
+        return []
+    if len(values) == 1:
+        return [values[0].as_py()]
+    half = len(values) // 2
+    return [*_other_than(values[:half], kind), *_other_than(values[half:], kind)]
+
+
+def kind_of_texts(time: DataType) -> pa.DataType:
+    """Return the type into which texts are parsed that are times of a known type."""
+    unit = "ns" if time.resolution == "ns" else "us"
+    return pa.timestamp(unit, "UTC" if time.zoned else None)
+
+
 def why_none(value: object, kind: pa.DataType) -> str | None:
     """Return why a value is not a moment of the column's type, or None if it is."""
     if value is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sase.engine.columns.arrays import TypeCodes
+from sase.engine.columns.arrow.gather import names_of_types
 from sase.engine.columns.decode.projection import Projection
 from sase.engine.columns.decode.strings import Dictionaries, encoded
 from sase.errors import SchemaError
@@ -36,7 +37,8 @@ def types_by_column(
     reading: Projection, column: str, known: Dictionaries, *, may_lack: bool = False
 ) -> Typed:
     """Code the types in a column; log rows without one, unless they `may_lack` it."""
-    codes, values, has_nulls = encoded(reading.column(column), np.int16, known)
+    chunks = [piece._replace(array=names_of_types(piece.array)) for piece in reading.column(column)]
+    codes, values, has_nulls = encoded(chunks, np.int16, known)
     _check(len(values), f"`{column}`")
     if has_nulls and not may_lack and len(lacking := np.flatnonzero(codes < 0)):
         reading.faults.refuse(column, lacking, NO_TYPE)
