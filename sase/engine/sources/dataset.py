@@ -17,6 +17,7 @@ from sase.engine.columns.decode.time_forms import TimeForm, in_iso, moments_and_
 from sase.engine.columns.decode.timestamps import in_microseconds, with_moments
 from sase.engine.resources import Check, no_check
 from sase.engine.sources.column_roles import may_be_times
+from sase.engine.sources.file_systems import Stamp, entry, is_remote
 from sase.engine.sources.formats.base import (
     BATCH,
     DAMAGE,
@@ -46,7 +47,7 @@ class Files:
 
     paths: tuple[str, ...]
     format: FileFormat
-    stamps: tuple[tuple[int, int], ...]
+    stamps: tuple[Stamp, ...]
     # The given folder; folder names below it give columns.
     base: str | None = None
     # The column that the caller names as the time, or None.
@@ -290,8 +291,13 @@ class Files:
         return with_moments(in_iso(table, forms), wanted, path, first)
 
 
-def stamp(path: str) -> tuple[int, int]:
+def stamp(path: str) -> Stamp:
     """Return the size and modification time of a file, to detect changes."""
+    if is_remote(path):
+        found = entry(path)
+        if found.kind != "file":
+            raise DataError(f"{path} is not there any more")
+        return found.stamp
     try:
         status = os.stat(path)
     except FileNotFoundError as problem:

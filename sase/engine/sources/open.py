@@ -19,6 +19,7 @@ from sase.engine.columns.decode.time_forms import refuse_unused
 from sase.engine.sources.column_roles import may_be_times
 from sase.engine.sources.dataset import MOST_HELD, Files, stamp
 from sase.engine.sources.discover import FoundFiles, find_files, is_path
+from sase.engine.sources.file_systems import renew
 from sase.engine.sources.formats.base import DAMAGE, Kinds, folder_columns, is_string
 from sase.engine.sources.unify import unified
 from sase.errors import DataError, SchemaError
@@ -45,6 +46,8 @@ def open_files(
     found = find_files(path, reading.input_format)
     format = found.format.with_reading(reading, known)
     stamps = tuple(map(stamp, found.paths))
+    for each, now in zip(found.paths, stamps, strict=True):
+        renew(each, now)
     empty = [each for each, (size, _) in zip(found.paths, stamps, strict=True) if size == 0]
     if empty:
         raise DataError(f"{empty[0]} is empty: it has no columns")

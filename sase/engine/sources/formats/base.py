@@ -22,6 +22,7 @@ from sase.binding.input_options import Reading
 from sase.engine.columns.arrow.gate import Gate
 from sase.engine.columns.decode.numbers import MOST_EXACT
 from sase.engine.resources import Check, no_check
+from sase.engine.sources.file_systems import explained, is_remote, placed
 from sase.errors import BudgetError, DataError, SchemaError, TimeLimitError
 
 Kinds = dict[str, pa.DataType]
@@ -120,12 +121,14 @@ class FileFormat(ABC):
                 for n, kind in folder_columns(paths, base).items()
             }
             folders = dataset.partitioning(pa.schema(given), flavor="hive")
+        system, places, top = placed(paths, base, copied=self.is_text)
         return dataset.dataset(
-            list(paths),
+            places,
             schema,
             self.arrow_format(strings),
+            filesystem=system,
             partitioning=folders,
-            partition_base_dir=base,
+            partition_base_dir=top,
         )
 
     def infer_schema(self, path: str, *, judges: bool = False) -> pa.Schema:
@@ -244,6 +247,8 @@ class FileFormat(ABC):
             raise BudgetError(
                 f"{path} cannot be read with so little memory: {problem}"
             ) from problem
+        if is_remote(path) and (found := explained(path, problem)) is not None:
+            return found
         if isinstance(problem, FileNotFoundError):
             return DataError(f"{path} is not there any more")
         message = str(problem)

@@ -287,8 +287,11 @@ class ParquetFormat(FileFormat):
 
     def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
         """Read columns in batches of at most `size` rows; Arrow does not check UTF-8."""
+        from pyarrow import fs  # slow; not needed for tables
+
         first = scan.first
-        if scan.reads_ahead:
+        # A thread of Arrow that reads a file of Python ahead could abort the end of the process.
+        if scan.reads_ahead and not isinstance(scan.fragment.filesystem, fs.PyFileSystem):
             tables = super().read(scan, size)
         else:
             tables = with_given(scan, lambda own: _pages(scan, own, size))
@@ -322,9 +325,12 @@ def _pages(scan: Scan, own: pa.Schema, size: int) -> Iterator[pa.RecordBatch]:
 
     coded = [field.name for field in own if pa.types.is_dictionary(field.type)]
     groups = [group.id for group in scan.fragment.row_groups]
-    with parquet.ParquetFile(
-        scan.path, read_dictionary=coded, buffer_size=BUFFER, pre_buffer=False
-    ) as file:
+    with (
+        scan.fragment.filesystem.open_input_file(scan.fragment.path) as source,
+        parquet.ParquetFile(
+            source, read_dictionary=coded, buffer_size=BUFFER, pre_buffer=False
+        ) as file,
+    ):
         # Each thread would keep memory of its own.
         yield from file.iter_batches(size, groups, own.names, use_threads=False)
 
