@@ -32,8 +32,8 @@ from sase.engine.results.batch import ResultBatch
 from sase.engine.results.matches import Matches, MatchSearch
 from sase.engine.sources import MOST_HELD, Files, is_path, open_files
 from sase.engine.sources.external_sort import in_order, is_sorted, naming_least
-from sase.engine.sources.formats.base import PruningPredicate
 from sase.engine.sources.open import fit_types, nearly_numbers
+from sase.engine.sources.pruning import PruningPredicate
 from sase.engine.sources.salvage import salvaged
 from sase.engine.sources.text_times import with_times_of
 from sase.errors import DataError, PlanError
@@ -252,7 +252,7 @@ def read_whole(plan: Reads, files: Files, names: list[str]) -> RowsInMemory:
     Only columns that the plan names can make a row bad.
     """
     try:
-        table, parts = files.table(names, plan.named, _wanted(plan))
+        table, parts = files.table(names, plan.named, PruningPredicate.of(plan))
     except DataError as problem:
         is_of_a_row = problem.row is not None
         is_named = problem.column is None or problem.column in plan.named
@@ -264,17 +264,10 @@ def read_whole(plan: Reads, files: Files, names: list[str]) -> RowsInMemory:
     return RowsInMemory(Inputs((Input(table, files=parts),)), _not_read(files, table.num_rows))
 
 
-def _wanted(plan: Reads) -> PruningPredicate | None:
-    """A predicate of the rows to read; None if each event counts."""
-    if plan.schema.type is None or plan.types_wanted is None:
-        return None
-    return PruningPredicate(plan.types_wanted, plan.schema.type, plan.named)
-
-
 def _not_read(files: Files, read: int) -> tuple[str, ...]:
     count = (files.rows() or read) - read
     rows = "1 row was" if count == 1 else f"{count:,} rows were"
-    return (f"{rows} not read: they hold no event of the query's types",) if count else ()
+    return (f"{rows} not read: they hold no event that the query needs",) if count else ()
 
 
 def _in_memory(

@@ -26,6 +26,8 @@ from sase.printable import printable_json
 # Suffix of a file that is rewritten with wider columns.
 WIDER = ".wider"
 JSON_ROWS = 10_000
+# Rows of a row group of Parquet.
+ROW_GROUP = 1 << 17
 # Characters with which spreadsheets begin a formula.
 FORMULAS = tuple("=+-@＝＋－＠\t\r\n")
 
@@ -218,7 +220,7 @@ def _is_readable(path: str) -> bool:
 def writer_for(path: str, *, safe: bool = False) -> Callable[[IO[bytes], pa.Schema], Writer]:
     """Return a writer for the format of a file name."""
     makers: dict[str, Callable[[IO[bytes], pa.Schema], Writer]] = {
-        ".parquet": lambda file, kind: pa.parquet.ParquetWriter(file, of_parquet(kind)),
+        ".parquet": lambda file, kind: RowGroupWriter(file, of_parquet(kind)),
         ".csv": SafeCsvWriter if safe else CsvWriter,
         ".jsonl": JsonWriter,
         ".ndjson": JsonWriter,
@@ -232,6 +234,14 @@ def writer_for(path: str, *, safe: bool = False) -> Callable[[IO[bytes], pa.Sche
             f"{path}: the suffix names the format, and it can be {', '.join(makers)}{hint}"
         )
     return makers[suffix]
+
+
+class RowGroupWriter(pa.parquet.ParquetWriter):  # type: ignore[misc]
+    """Writes Parquet in row groups of limited size, which readers can skip by their statistics."""
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
+        super().write_batch(batch, row_group_size=ROW_GROUP)
 
 
 class CsvWriter:

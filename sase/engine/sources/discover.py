@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
@@ -22,7 +23,10 @@ from sase.engine.sources.file_systems import (
 )
 from sase.engine.sources.formats import format_begun, format_named, format_of_suffix, titles
 from sase.engine.sources.formats.base import FileFormat
+from sase.engine.sources.formats.delta import DeltaFormat
+from sase.engine.sources.formats.iceberg import METADATA, IcebergFormat
 from sase.engine.sources.formats.opening import COMPRESSIONS, beginning, member_suffix
+from sase.engine.sources.formats.tables import TableFormat
 from sase.errors import DataError
 
 _QUERY = re.compile(r"\s*(?:EVENT|PATTERN|FROM|CREATE\s+STREAM)\s", re.IGNORECASE)
@@ -44,12 +48,21 @@ def is_path(events: object) -> TypeGuard[str | os.PathLike[str]]:
     return isinstance(events, str | os.PathLike)
 
 
-def find_files(path: str | os.PathLike[str], input_format: str | None = None) -> FoundFiles:
+def find_files(
+    path: str | os.PathLike[str], input_format: str | None = None, version: int | None = None
+) -> FoundFiles:
     """Return the files of a path: the file, those in a folder and below, or a pattern's matches.
 
-    Files of a folder without a format in their names are left out if others say one.
+    Files of a folder without a format in their names are left out if others say one. The files of a
+    table are those of a version, or the last one.
     """
-    name = os.fspath(path)
+    name, named = os.fspath(path), format_named(input_format)
+    table = table_in(name) if named is None or isinstance(named, TableFormat) else None
+    if isinstance(named, TableFormat) and (table is None or table.name != named.name):
+        raise DataError(f"{name}: this is no table of {named.name}: name the folder of one")
+    if table is not None:
+        opened = table.opened(name.rstrip("/"), version)
+        return FoundFiles(opened.paths, opened, None)
     base: str | None
     is_folder = os.path.isdir(name)
     if is_remote(name):
@@ -67,15 +80,55 @@ def find_files(path: str | os.PathLike[str], input_format: str | None = None) ->
     for each in found:
         if not is_unicode(each):
             raise DataError(f"{each}: Arrow opens no file with a name that is not UTF-8: rename it")
-    named = format_named(input_format)
     known = [each for each in found if named_format(each) is not None]
     if known and named is None and is_folder:
         found = known
     formats = {named or format_of(each): each for each in reversed(found)}
+    if named is None and any(each.name == "parquet" for each in formats):
+        _refuse_parts_of_tables(found)
     if len(formats) > 1:
         examples = " and ".join(sorted(formats.values()))
         raise DataError(f"{name}: all files must have one format, and there are {examples}")
     return FoundFiles(tuple(found), next(iter(formats)), base)
+
+
+def table_in(folder: str) -> TableFormat | None:
+    """Return the format of the table that a folder is, or None."""
+    if folder.endswith(METADATA):
+        return IcebergFormat()
+    if scheme_of(folder) in (*HTTP, "file"):
+        return None
+    inner = folder.rstrip("/")
+    if _is_folder(f"{inner}/_delta_log"):
+        return DeltaFormat()
+    logs = f"{inner}/metadata"
+    if not _is_folder(logs):
+        return None
+    if is_remote(logs):
+        names = [each for each, _ in below(logs, is_recursive=False)]
+    else:
+        names = os.listdir(logs)
+    return IcebergFormat() if any(each.endswith(METADATA) for each in names) else None
+
+
+def _is_folder(path: str) -> bool:
+    return entry(path).kind == "folder" if is_remote(path) else os.path.isdir(path)
+
+
+def _refuse_parts_of_tables(paths: Sequence[str]) -> None:
+    """Refuse files of a table by themselves, because rows of them may be deleted."""
+    seen = set[str]()
+    for path in paths:
+        folder = os.path.abspath(path) if not is_remote(path) else path
+        while (folder := folder.rpartition("/")[0]) not in seen and not folder.endswith("/"):
+            seen.add(folder)
+            table = table_in(folder) if folder else None
+            if table is not None:
+                raise DataError(
+                    f"{path} is a file of the {table.name} table {folder}, and rows of it may be"
+                    f" deleted: name the table, or say  --input-format parquet "
+                    ' (input_format="parquet") to read files alone'
+                )
 
 
 def named_format(path: str | os.PathLike[str]) -> FileFormat | None:

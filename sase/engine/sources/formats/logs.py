@@ -10,9 +10,9 @@ from copy import copy
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
-from sase.engine.sources.file_systems import local
 from sase.engine.sources.formats.base import KnownKinds
 from sase.engine.sources.formats.text import DecodedRow, TextFormat, text_reader
+from sase.engine.sources.local_copies import local
 
 
 class LogFormat(TextFormat):

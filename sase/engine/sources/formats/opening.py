@@ -19,7 +19,8 @@ from typing import IO, Any, TypeAlias
 
 import pyarrow as pa
 
-from sase.engine.sources.file_systems import local, plain_name
+from sase.engine.sources.file_systems import plain_name
+from sase.engine.sources.local_copies import local
 from sase.errors import DataError
 
 # Compressions by suffix: those that Arrow reads, and those of which a copy is read.

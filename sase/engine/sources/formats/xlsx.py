@@ -10,9 +10,9 @@ from zipfile import BadZipFile
 import pyarrow as pa
 
 from sase.engine.columns.arrow.gate import prove_distinct
-from sase.engine.sources.file_systems import local
 from sase.engine.sources.formats.base import KnownKinds
 from sase.engine.sources.formats.text import DecodedRow, DocumentFormat
+from sase.engine.sources.local_copies import local
 from sase.errors import DataError
 
 NO_LIBRARY = "files of XLSX are read by the library openpyxl: install it, as with  sase[excel]"
