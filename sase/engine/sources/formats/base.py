@@ -131,6 +131,13 @@ class FileFormat(ABC):
         """
         return self.dataset((path,), None, None).schema
 
+    def only(self, files: Any, number: int) -> Any:
+        """Return a dataset of one of the files of another one."""
+        from pyarrow import dataset  # slow; not needed for tables
+
+        fragment = list(files.get_fragments())[number]
+        return dataset.FileSystemDataset([fragment], files.schema, files.format, files.filesystem)
+
     def stamp(self, path: str) -> Stamp:
         """Return a mark of the content of a file, to detect changes."""
         return stamp(path)

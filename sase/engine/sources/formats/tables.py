@@ -88,6 +88,10 @@ class TableFormat(ParquetFormat):
         fragments = [self.fragment(self.files[path], strings) for path in paths if self.files]
         return TableDataset(self.schema if schema is None else schema, fragments or [None])
 
+    def only(self, files: Any, number: int) -> Any:
+        """Return one of the files of a table."""
+        return files._replace(fragments=[files.fragments[number]])
+
     def count_rows(self, dataset: Any) -> int | None:
         """Return the number of rows, if the log has it."""
         counts = [file.rows for file in self.files.values()]
