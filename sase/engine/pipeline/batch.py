@@ -158,10 +158,10 @@ def read(
     if not isinstance(events, Files):
         return _held_tables(plan, events)
     events.between, events.most = check_of(guard), most
-    names = _columns(plan, events)
-    if events.weight(names) > most:
+    if is_too_large(plan, events, most):
         return events
-    return replace(read_whole(plan, events, names), warnings=text_warnings(plan, events))
+    whole = read_whole(plan, events, _columns(plan, events))
+    return replace(whole, warnings=text_warnings(plan, events))
 
 
 def searched(
@@ -241,9 +241,15 @@ def held(
 
 
 def is_too_large(plan: EnginePlan, events: object, most: int | None = None) -> bool:
-    """Whether events are files that are read in pieces during the search."""
+    """Whether events are files that are read in pieces during the search.
+
+    Only if they take more than `most` bytes, row groups to skip are looked up.
+    """
     most = MOST_HELD if most is None else most
-    return isinstance(events, Files) and events.weight(_columns(plan, events)) > most
+    if not isinstance(events, Files) or events.weight(names := _columns(plan, events)) <= most:
+        return False
+    predicate = PruningPredicate.of(plan)
+    return predicate is None or events.weight(names, predicate) > most
 
 
 def read_whole(plan: Reads, files: Files, names: list[str]) -> RowsInMemory:

@@ -165,12 +165,23 @@ class Files:
         with self.format.watched(self.paths[0]):
             return self.format.count_rows(self.dataset)
 
-    def weight(self, names: Sequence[str]) -> int:
-        """Estimate the bytes of columns in memory."""
+    def weight(self, names: Sequence[str], predicate: PruningPredicate | None = None) -> int:
+        """Estimate the bytes of columns in memory, of the rows that a predicate leaves."""
         rows = self.rows()
         if rows is None:
             return 2 * self.size
+        if predicate is not None:
+            rows -= self._skipped(predicate)
         return rows * sum(16 if pa.types.is_string(self.schema.field(n).type) else 8 for n in names)
+
+    def _skipped(self, predicate: PruningPredicate) -> int:
+        """Count the rows that need not be read."""
+        found = 0
+        for path, fragment in self._fragments():
+            with self._watched(path, ()):
+                parts = self._parts(path, fragment, predicate)
+                found += sum(rows for piece, rows in parts if piece is None)
+        return found
 
     def table(
         self,

@@ -57,7 +57,8 @@ def find_files(
     table are those of a version, or the last one.
     """
     name, named = os.fspath(path), format_named(input_format)
-    table = table_in(name) if named is None or isinstance(named, TableFormat) else None
+    is_table = named is None or isinstance(named, TableFormat)
+    table = table_in(name) if is_table and (_is_folder(name) or name.endswith(METADATA)) else None
     if isinstance(named, TableFormat) and (table is None or table.name != named.name):
         raise DataError(f"{name}: this is no table of {named.name}: name the folder of one")
     if table is not None:
@@ -112,6 +113,8 @@ def table_in(folder: str) -> TableFormat | None:
 
 
 def _is_folder(path: str) -> bool:
+    if scheme_of(path) in (*HTTP, "file") or glob.has_magic(path):
+        return os.path.isdir(path)
     return entry(path).kind == "folder" if is_remote(path) else os.path.isdir(path)
 
 

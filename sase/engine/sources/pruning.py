@@ -25,7 +25,7 @@ _ORDERS = {"<": "<=", "<=": "<=", ">": ">=", ">=": ">="}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Bounds(NamedTuple):
+class ColumnBounds(NamedTuple):
     """The least and the greatest value of a column in some rows, and whether it may be NULL."""
 
     least: Plain
@@ -33,14 +33,14 @@ class Bounds(NamedTuple):
     has_nulls: bool = False
 
 
-class Range(NamedTuple):
+class ColumnRange(NamedTuple):
     """A condition on a column: the values from `least` to `greatest`; None has no bound."""
 
     column: str
     least: Plain | None
     greatest: Plain | None
 
-    def may_hold(self, bounds: Mapping[str, Bounds]) -> bool:
+    def may_hold(self, bounds: Mapping[str, ColumnBounds]) -> bool:
         """Whether a row within the bounds may meet it."""
         found = bounds.get(self.column)
         if found is None:
@@ -57,7 +57,7 @@ class Wanted(NamedTuple):
 
     types: frozenset[str]
     # Of each alternative one range must hold.
-    ranges: tuple[tuple[Range, ...], ...]
+    ranges: tuple[tuple[ColumnRange, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -107,13 +107,13 @@ class PruningPredicate:
         ranged = (one.column for c in self.components for any_of in c.ranges for one in any_of)
         return frozenset((self.column, *self.roles, *ranged))
 
-    def may_match(self, bounds: Mapping[str, Bounds]) -> bool:
+    def may_match(self, bounds: Mapping[str, ColumnBounds]) -> bool:
         """Whether rows within these bounds may have a bad row, or an event that matters."""
         for name in self.roles:
             if name not in bounds or bounds[name].has_nulls:
                 return True
         return any(
-            any(Range(self.column, name, name).may_hold(bounds) for name in each.types)
+            any(ColumnRange(self.column, name, name).may_hold(bounds) for name in each.types)
             and all(any(one.may_hold(bounds) for one in any_of) for any_of in each.ranges)
             for each in self.components
         )
@@ -145,14 +145,14 @@ def _wanted(plan: EnginePlan) -> Iterator[Wanted]:
             yield Wanted(frozenset(component.types or ()), tuple(every))
 
 
-def _ranges(plan: EnginePlan, component: BoundComponent) -> Iterator[tuple[Range, ...]]:
+def _ranges(plan: EnginePlan, component: BoundComponent) -> Iterator[tuple[ColumnRange, ...]]:
     """Yield the conditions on one event that statistics can decide."""
     if not plan.watches_all:  # else an event counts although it does not meet its conditions
         for condition in conditions_on(plan.operators, component.index):
             yield from _ranges_of(condition)
 
 
-def _ranges_of(condition: bound.Condition) -> Iterator[tuple[Range, ...]]:
+def _ranges_of(condition: bound.Condition) -> Iterator[tuple[ColumnRange, ...]]:
     match condition:
         case bound.All(operands):
             for each in operands:
@@ -179,7 +179,7 @@ def _ranges_of(condition: bound.Condition) -> Iterator[tuple[Range, ...]]:
 
 def _compared(
     operator: str, left: bound.Expression, right: bound.Constant
-) -> Iterator[tuple[Range]]:
+) -> Iterator[tuple[ColumnRange]]:
     value = right.value
     if not isinstance(left, bound.Reference) or left.undeclared_by != frozenset():
         return
@@ -191,12 +191,12 @@ def _compared(
         way = _ORDERS.get(operator, operator)
         if way in ("=", "<=", ">="):
             least, greatest = (None if way == "<=" else value), (None if way == ">=" else value)
-            yield (Range(left.attribute, least, greatest),)
+            yield (ColumnRange(left.attribute, least, greatest),)
 
 
 def _shared(
-    plan: EnginePlan, ranges: Mapping[int, list[tuple[Range, ...]]]
-) -> Iterator[tuple[Range, ...]]:
+    plan: EnginePlan, ranges: Mapping[int, list[tuple[ColumnRange, ...]]]
+) -> Iterator[tuple[ColumnRange, ...]]:
     """Yield the conditions on attributes on which all events agree, so each event meets them."""
     tests = [each for each in plan.scan.tests if not (each.by_type or each.attributes)]
     agreed = {each.attribute for each in tests if all(each.declared)}
@@ -208,8 +208,8 @@ def _shared(
 
 
 def _times_in_order(
-    plan: EnginePlan, ranges: Mapping[int, list[tuple[Range, ...]]]
-) -> list[tuple[int, Range]]:
+    plan: EnginePlan, ranges: Mapping[int, list[tuple[ColumnRange, ...]]]
+) -> list[tuple[int, ColumnRange]]:
     """The bounds of the time of the events of a sequence, with the places of the events."""
     if not isinstance(plan.scan, SequenceScan) or plan.schema.until is not None:
         return []
@@ -221,8 +221,10 @@ def _times_in_order(
     ]
 
 
-def _derived(time: str, component: BoundComponent, known: list[tuple[int, Range]]) -> list[Range]:
+def _derived(
+    time: str, component: BoundComponent, known: list[tuple[int, ColumnRange]]
+) -> list[ColumnRange]:
     """The bounds that follow from those of events before and after a component."""
-    least = [Range(time, r.least, None) for at, r in known if at < component.index]
-    greatest = [Range(time, None, r.greatest) for at, r in known if at > component.index]
+    least = [ColumnRange(time, r.least, None) for at, r in known if at < component.index]
+    greatest = [ColumnRange(time, None, r.greatest) for at, r in known if at > component.index]
     return [each for each in (*least, *greatest) if each[1:] != (None, None)]

@@ -18,7 +18,7 @@ import pytest
 import sase
 from sase.cli.main import main
 from sase.engine.pipeline.batch import run
-from tests.engine.sources.servers import Traffic, object_store, web_server
+from tests.engine.sources.servers import Traffic, google_store, object_store, web_server
 
 ROWS = [
     {"ts": 1, "type": "A", "id": 7, "note": "x"},
@@ -153,6 +153,35 @@ def test_row_groups_and_columns_that_no_query_needs_are_not_sent(
     with web_server(tmp_path, ranges=True) as server:
         assert sase.match(query, f"{server.url}/many.parquet").to_pylist() == expected.to_pylist()
         assert server.sent < size, (server.sent, size)
+
+
+@pytest.mark.parametrize("name", ["e.parquet", "e.arrow", "e.csv.gz"])
+def test_a_store_of_google(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    local = write(tmp_path / "events" / "day=7" / name)
+    with google_store(tmp_path) as url:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", url)
+        expected = sase.match(QUERY, local).to_pylist()
+        for path in (f"events/day=7/{name}", "events", "events/*/e*"):
+            assert sase.match(QUERY, f"gs://{path}").to_pylist() == expected
+        assert "there is no bucket `none`: check its name, STORAGE" in fault("gs://none/e.csv")
+        assert "there is no such file or folder" in fault("gs://events/f.csv")
+        assert "access is denied: set GOOGLE_APPLICATION" in fault("gs://events/denied.csv")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_other_schemes_are_those_of_fsspec(name: str, tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec", reason="the extra `remote` is not installed")
+    system = fsspec.filesystem("memory")
+    local = write(tmp_path / "day=7" / name)
+    system.pipe(f"/top/day=7/{name}", local.read_bytes())
+    expected = sase.match(QUERY, local).to_pylist()
+    for path in (f"top/day=7/{name}", "top", "top/*/e*", "top/**/e*"):
+        address = f"memory://{path}"
+        assert sase.match(QUERY, address).to_pylist() == expected
+        plan = sase.compile(QUERY, address)
+        assert run(plan.engine, address, held=0).rows.to_pylist() == FOUND
+    system.rm("/top", recursive=True)
+    assert "there is no such file or folder" in fault(f"memory://top/day=7/{name}")
 
 
 def test_text_is_sent_once_and_again_only_if_it_was_changed(store: Traffic, tmp_path: Path) -> None:

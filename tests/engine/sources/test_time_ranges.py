@@ -11,6 +11,7 @@ import pytest
 
 import sase
 from sase.cli.main import main
+from sase.engine.pipeline.batch import run
 
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 RANGE = (
@@ -43,6 +44,17 @@ def test_times_of_every_unit(kind: pa.DataType, tmp_path: Path) -> None:
     # Of twenty row groups three have such events, and one zone has other groups.
     (note,) = found.report.notes
     assert int(note.split(" rows were not read")[0].replace(",", "")) in (1440 - 3 * 72, 1440 - 216)
+
+
+def test_the_rows_of_a_range_may_be_held_where_all_rows_may_not(tmp_path: Path) -> None:
+    table, path = events(pa.timestamp("us", "UTC")), tmp_path / "e.parquet"
+    pyarrow.parquet.write_table(table, path, row_group_size=72)
+    rows = sase.match(RANGE, table).to_pylist()
+    for held, is_pruned in ((16 * 1440, True), (16 * 300, True), (16 * 100, False)):
+        plan = sase.compile(RANGE, path)
+        found = run(plan.engine, path, held=held)
+        assert found.to_pylist() == rows
+        assert ("not read" in " ".join(found.report.notes)) == is_pruned, held
 
 
 def test_folders_are_a_range_too(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from sase.engine.sources.file_systems import is_remote, place_of
 from sase.engine.sources.formats.base import BATCH, Scan
 from sase.engine.sources.formats.parquet import ParquetFormat
 from sase.engine.sources.formats.tables import TableFile, TableFormat
-from sase.engine.sources.pruning import Bounds, PruningPredicate, plain
+from sase.engine.sources.pruning import ColumnBounds, PruningPredicate, plain
 from sase.errors import DataError
 
 # The features of tables that this module reads; other ones may change the meaning of files.
@@ -85,18 +85,18 @@ class DeltaFormat(TableFormat):
             files[path] = TableFile(path, rows, bounds, action["size_bytes"], given)
         self.files, self.kept = files, kept
 
-    def _bounds(self, action: Mapping[str, Any]) -> Iterator[tuple[str, Bounds]]:
+    def _bounds(self, action: Mapping[str, Any]) -> Iterator[tuple[str, ColumnBounds]]:
         for field in self.schema:
             if f"partition.{field.name}" in action:
                 value = plain(action[f"partition.{field.name}"])
                 if value is not None:
-                    yield field.name, Bounds(value, value)
+                    yield field.name, ColumnBounds(value, value)
                 continue
             said = self.physical.get(field.name, field.name)
             least, nulls = plain(action.get(f"min.{said}")), action.get(f"null_count.{said}")
             greatest = plain(action.get(f"max.{said}"), later=ROUNDED)
             if least is not None and greatest is not None and nulls is not None:
-                yield field.name, Bounds(least, greatest, bool(nulls))
+                yield field.name, ColumnBounds(least, greatest, bool(nulls))
 
     def fragment(self, file: TableFile, strings: Collection[str]) -> Any:
         """Return a file as Arrow reads it."""

@@ -13,7 +13,7 @@ from sase.engine.sources.file_systems import below, is_remote
 from sase.engine.sources.formats.base import BATCH, Scan, proved
 from sase.engine.sources.formats.parquet import ParquetFormat
 from sase.engine.sources.formats.tables import TableFile, TableFormat
-from sase.engine.sources.pruning import Bounds, Plain
+from sase.engine.sources.pruning import ColumnBounds, Plain
 from sase.errors import DataError
 
 METADATA = ".metadata.json"
@@ -137,7 +137,7 @@ def _least(file: TableFile, names: list[str]) -> list[Plain]:
     return [file.bounds[name].least if name in file.bounds else 0 for name in names]
 
 
-def _bounds(data: Any, schema: Any) -> Iterator[tuple[str, Bounds]]:
+def _bounds(data: Any, schema: Any) -> Iterator[tuple[str, ColumnBounds]]:
     """Yield the bounds of the columns of a file that the metadata has."""
     from pyiceberg.conversions import from_bytes
     from pyiceberg.types import (
@@ -165,7 +165,7 @@ def _bounds(data: Any, schema: Any) -> Iterator[tuple[str, Bounds]]:
             continue
         low, high = (from_bytes(field.field_type, each[at]) for each in (lower, upper))
         ends: list[Plain] = [each if unit is None else each * unit for each in (low, high)]
-        yield field.name, Bounds(ends[0], ends[1], bool(nulls[at]))
+        yield field.name, ColumnBounds(ends[0], ends[1], bool(nulls[at]))
 
 
 def _plain_text(kind: pa.DataType) -> pa.DataType:

@@ -20,7 +20,7 @@ from sase.engine.sources.formats.base import (
     scanned,
     with_given,
 )
-from sase.engine.sources.pruning import Bounds, PruningPredicate, plain
+from sase.engine.sources.pruning import ColumnBounds, PruningPredicate, plain
 
 # ---------------------------------------------------------------- parquet footer
 
@@ -32,6 +32,8 @@ from sase.engine.sources.pruning import Bounds, PruningPredicate, plain
 
 # The end of a file: the length of the footer, and four letters.
 _TAIL = 8
+# Bytes of the end of a file that are read at once.
+_END = 1 << 16
 # Bytes of a value by physical type; texts have any length.
 _WIDTHS = {0: 1, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8}
 _TEXT, _NONE = 6, -1
@@ -53,13 +55,15 @@ class UnsoundFooterError(pa.ArrowInvalid):  # type: ignore[misc]
 def check_footer(file: Any) -> None:
     """Check the footer of an open file; raise an error if it is unsound."""
     size = file.size()
-    file.seek(max(size - _TAIL, 0))
-    length = int.from_bytes(file.read(4), "little")
+    # One request to a server, unless the footer is long.
+    end = bytes(file.read_at(min(size, _END), max(size - _END, 0)))
+    length = int.from_bytes(end[-_TAIL:-4], "little")
     if size < _TAIL + length:
         raise UnsoundFooterError("the footer is longer than the file")
-    file.seek(size - _TAIL - length)
+    if len(end) < _TAIL + length:
+        end = bytes(file.read_at(_TAIL + length, size - _TAIL - length))
     try:
-        _Footer(file.read(length)).check()
+        _Footer(end[len(end) - _TAIL - length : len(end) - _TAIL]).check()
     except (IndexError, RecursionError) as problem:
         raise UnsoundFooterError("the footer is cut off") from problem
 
@@ -357,7 +361,7 @@ def _kept(fragment: Any, predicate: PruningPredicate) -> list[bool]:
     if not cannot_be_bad(schema, predicate):
         return [True] * metadata.num_row_groups
     given = {
-        name: Bounds(value, value)
+        name: ColumnBounds(value, value)
         for name, said in dataset.get_partition_keys(fragment.partition_expression).items()
         if (value := plain(said)) is not None
     }
@@ -389,7 +393,7 @@ def cannot_be_bad(schema: pa.Schema, predicate: PruningPredicate) -> bool:
     return True
 
 
-def _bounds(statistics: Any) -> Bounds | None:
+def _bounds(statistics: Any) -> ColumnBounds | None:
     """The bounds of a column of a row group, if its statistics have them."""
     if statistics is None or not (statistics.has_min_max and statistics.has_null_count):
         return None
@@ -397,11 +401,11 @@ def _bounds(statistics: Any) -> Bounds | None:
     has_nulls = bool(statistics.null_count)
     unit = 86_400 * 10**9 if kind["Type"] == "Date" else _UNITS.get(kind.get("timeUnit", ""))
     if unit is not None:
-        return Bounds(statistics.min_raw * unit, statistics.max_raw * unit, has_nulls)
+        return ColumnBounds(statistics.min_raw * unit, statistics.max_raw * unit, has_nulls)
     try:
         least, greatest = plain(statistics.min), plain(statistics.max)
     except UnicodeError:
         return None
     if least is None or greatest is None:
         return None
-    return Bounds(least, greatest, has_nulls)
+    return ColumnBounds(least, greatest, has_nulls)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from sase.engine.sources.file_systems import Stamp
 from sase.engine.sources.formats.base import FileFormat
 from sase.engine.sources.formats.parquet import ParquetFormat, cannot_be_bad
-from sase.engine.sources.pruning import Bounds, PruningPredicate
+from sase.engine.sources.pruning import ColumnBounds, PruningPredicate
 from sase.errors import DataError
 
 
@@ -24,7 +24,7 @@ class TableFile(NamedTuple):
 
     path: str
     rows: int | None
-    bounds: Mapping[str, Bounds]
+    bounds: Mapping[str, ColumnBounds]
     size: int
     # The entry of the log, for the library.
     entry: Any = None
