@@ -375,14 +375,24 @@ def below(folder: str, *, is_recursive: bool = True) -> list[tuple[str, Kind]]:
     from pyarrow import fs
 
     place = place_of(folder)
+    # Arrow lists no folders of this store that only the names of files have.
+    is_flat = scheme_of(folder) in GCS and not is_recursive
     with reported(folder):
         if isinstance(place.system, fs.PyFileSystem):
             place.system.handler.fs.invalidate_cache()
-        chosen = fs.FileSelector(place.path, allow_not_found=True, recursive=is_recursive)
+        chosen = fs.FileSelector(
+            place.path, allow_not_found=True, recursive=is_recursive or is_flat
+        )
         infos = place.system.get_file_info(chosen)
     length = len(place.path.rstrip("/"))
     start = folder.rstrip("/")
-    return sorted((start + info.path.rstrip("/")[length:], _entry_of(info).kind) for info in infos)
+    found = {start + info.path.rstrip("/")[length:]: _entry_of(info).kind for info in infos}
+    for path in list(found) if is_flat else ():
+        head, slash, _ = path[len(start) + 1 :].partition("/")
+        if slash:
+            del found[path]
+            found[f"{start}/{head}"] = "folder"
+    return sorted(found.items())
 
 
 def matched(pattern: str) -> list[str]:

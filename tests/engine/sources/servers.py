@@ -174,7 +174,13 @@ class _Google(BaseHTTPRequestHandler):
             items = [self._about(bucket, each) for each in found]
             prefix = query.get("prefix", "")
             items = [each for each in items if str(each["name"]).startswith(prefix)]
-            self._answer(200, json.dumps({"kind": "storage#objects", "items": items}).encode())
+            answer: dict[str, Any] = {"kind": "storage#objects", "items": items}
+            if "delimiter" in query:
+                inner = {str(each["name"])[len(prefix) :] for each in items}
+                folders = {name.partition("/")[0] for name in inner if "/" in name}
+                answer["prefixes"] = [f"{prefix}{folder}/" for folder in sorted(folders)]
+                answer["items"] = [e for e in items if "/" not in str(e["name"])[len(prefix) :]]
+            self._answer(200, json.dumps(answer).encode())
         else:
             self._send(bucket / "/".join(names[at + 2 :]), query)
 
