@@ -36,6 +36,7 @@ class InputKeywords(TypedDict, total=False):
     encoding: str | None
     time_format: str | None
     input_format: str | None
+    table_version: int | None
     longest: Any
 
 
@@ -45,7 +46,8 @@ class Reading:
 
     `null` are further texts in CSV that mean a missing value; `text` are CSV columns that stay text
     whatever their values are; callers may give one text, or a list. `time_format` is the form of
-    times, such as `%d/%m/%Y %H:%M`, and `input_format` the name of a format.
+    times, such as `%d/%m/%Y %H:%M`, and `input_format` the name of a format. `table_version` is the
+    version of a table of Delta Lake, or the snapshot of one of Iceberg.
     """
 
     null: tuple[str, ...] = ()
@@ -56,6 +58,7 @@ class Reading:
     encoding: str | None = None
     time_format: str | None = None
     input_format: str | None = None
+    table_version: int | None = None
 
     def __post_init__(self) -> None:
         _check_texts("null", self.null, 'a text such as  "N/A" , or a list of texts')
@@ -73,13 +76,20 @@ class Reading:
             check_choice("decimal", self.decimal, (".", ","))
         for option in ("encoding", "time_format", "input_format"):
             check_name(option, getattr(self, option))
+        version = self.table_version
+        if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
+            raise PlanError(f"table_version={version!r}: give the number of a version")
         if self.encoding is not None:
             _check_encoding(self.encoding)
 
     @property
     def given(self) -> dict[str, Any]:
         """The options of reading that were given, by name."""
-        return {name: value for name in READING_OPTIONS if (value := getattr(self, name))}
+        return {
+            name: value
+            for name in READING_OPTIONS
+            if (value := getattr(self, name)) not in (None, (), "")
+        }
 
 
 READING_OPTIONS = tuple(field.name for field in fields(Reading))

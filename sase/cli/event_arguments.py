@@ -141,6 +141,13 @@ def add_reading(parser: ArgumentParser) -> None:
         ("input-format", "NAME", "the format of the files, if their names do not say it"),
     ):
         parser.add_argument(f"--{option}", metavar=shown, help=says)
+    parser.add_argument(
+        "--table-version",
+        metavar="NUMBER",
+        type=int,
+        help="the version of a table of Delta Lake, or the snapshot of one of Iceberg (default: the"
+        " last)",
+    )
 
 
 def add_on_bad_row(parser: ArgumentParser, *, quarantines: bool = False) -> None:

@@ -44,10 +44,16 @@ AWAKE = 0.5
 
 def check_followed(path: str) -> None:
     """Refuse files that cannot be read line by line while they grow."""
+    from sase.engine.sources.file_systems import is_remote
     from sase.engine.sources.formats import format_of_suffix
     from sase.engine.sources.formats.opening import COMPRESSIONS
 
     suffix = os.path.splitext(path)[1].lower()
+    if is_remote(path):
+        raise ArgumentError(
+            f"--events {path} --follow: only files of this machine are followed: leave it out,"
+            " or lead the lines into  sase run --follow --events -"
+        )
     if os.path.isdir(path):
         raise ArgumentError(f"--events {path} --follow: this is a folder: name a file in it")
     if suffix in COMPRESSIONS:

@@ -176,11 +176,12 @@ class SparkRequest:
 
     def _frames(self, spark: SparkSession) -> dict[str | None, tuple[DataFrame, InputOptions]]:
         """The events of each input, and the options of its columns."""
+        from sase.spark.reading.files import frame_of, parquet_of
+
         if self._script is None:
             own = self._own
-            df = spark.read.parquet(own.events) if own.table is None else spark.table(own.table)
+            df = parquet_of(spark, own.events) if own.table is None else spark.table(own.table)
             return {None: (df, options_for(own, df.columns))}
-        from sase.spark.reading.files import frame_of
 
         found: dict[str | None, tuple[DataFrame, InputOptions]] = {}
         for name, source in self._script.bound.sources.items():

@@ -113,6 +113,9 @@ HOMES = {
     "llvmlite": ("sase.engine.kernels.jit",),
     "numba": ("sase.engine.kernels",),
     "openpyxl": ("sase.engine.sources.formats.xlsx",),
+    "fsspec": ("sase.engine.sources.file_systems",),
+    "deltalake": ("sase.engine.sources.formats.delta",),
+    "pyiceberg": ("sase.engine.sources.formats.iceberg",),
     "numpy": ("sase.diagnostics", "sase.engine", "sase.generate", "sase.spark"),
     "pyarrow": (
         "sase.base.regular_expressions",
@@ -148,7 +151,9 @@ PUBLIC_NUMBA = {"numba", "numba.types"}
 
 # These are imported inside the functions that use them: networkx takes 0.25 s, polars comes with
 # the user who asks for its frames, and YAML with one who has rules in it.
-INSIDE_FUNCTIONS = {"duckdb", "networkx", "openpyxl", "polars", "yaml"}
+INSIDE_FUNCTIONS = {
+    *("deltalake", "duckdb", "fsspec", "networkx", "openpyxl", "polars", "pyiceberg", "yaml"),
+}
 
 # Modules that stay light for a quick start, and the parts that they may load at once; the rest is
 # imported inside functions.

@@ -12,8 +12,9 @@ from pyspark.sql import functions as sf
 
 import sase
 import sase.spark
+from sase.planning.plan.traversal import conditions_on
 from sase.spark.reading.columns import all_of
-from sase.spark.reading.predicates import as_column, conditions_on
+from sase.spark.reading.predicates import as_column
 from sase.spark.reading.source import FrameSource
 
 NAN, INFINITY = float("nan"), float("inf")

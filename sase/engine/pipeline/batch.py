@@ -32,8 +32,8 @@ from sase.engine.results.batch import ResultBatch
 from sase.engine.results.matches import Matches, MatchSearch
 from sase.engine.sources import MOST_HELD, Files, is_path, open_files
 from sase.engine.sources.external_sort import in_order, is_sorted, naming_least
-from sase.engine.sources.formats.base import PruningPredicate
 from sase.engine.sources.open import fit_types, nearly_numbers
+from sase.engine.sources.pruning import PruningPredicate
 from sase.engine.sources.salvage import salvaged
 from sase.engine.sources.text_times import with_times_of
 from sase.errors import DataError, PlanError
@@ -158,10 +158,10 @@ def read(
     if not isinstance(events, Files):
         return _held_tables(plan, events)
     events.between, events.most = check_of(guard), most
-    names = _columns(plan, events)
-    if events.weight(names) > most:
+    if is_too_large(plan, events, most):
         return events
-    return replace(read_whole(plan, events, names), warnings=text_warnings(plan, events))
+    whole = read_whole(plan, events, _columns(plan, events))
+    return replace(whole, warnings=text_warnings(plan, events))
 
 
 def searched(
@@ -242,9 +242,15 @@ def held(
 
 
 def is_too_large(plan: EnginePlan, events: object, most: int | None = None) -> bool:
-    """Whether events are files that are read in pieces during the search."""
+    """Whether events are files that are read in pieces during the search.
+
+    Only if they take more than `most` bytes, row groups to skip are looked up.
+    """
     most = MOST_HELD if most is None else most
-    return isinstance(events, Files) and events.weight(_columns(plan, events)) > most
+    if not isinstance(events, Files) or events.weight(names := _columns(plan, events)) <= most:
+        return False
+    predicate = PruningPredicate.of(plan)
+    return predicate is None or events.weight(names, predicate) > most
 
 
 def read_whole(plan: Reads, files: Files, names: list[str]) -> RowsInMemory:
@@ -253,7 +259,7 @@ def read_whole(plan: Reads, files: Files, names: list[str]) -> RowsInMemory:
     Only columns that the plan names can make a row bad.
     """
     try:
-        table, parts = files.table(names, plan.named, _wanted(plan))
+        table, parts = files.table(names, plan.named, PruningPredicate.of(plan))
     except DataError as problem:
         is_of_a_row = problem.row is not None
         is_named = problem.column is None or problem.column in plan.named
@@ -265,17 +271,10 @@ def read_whole(plan: Reads, files: Files, names: list[str]) -> RowsInMemory:
     return RowsInMemory(Inputs((Input(table, files=parts),)), _not_read(files, table.num_rows))
 
 
-def _wanted(plan: Reads) -> PruningPredicate | None:
-    """A predicate of the rows to read; None if each event counts."""
-    if plan.schema.type is None or plan.types_wanted is None:
-        return None
-    return PruningPredicate(plan.types_wanted, plan.schema.type, plan.named)
-
-
 def _not_read(files: Files, read: int) -> tuple[str, ...]:
     count = (files.rows() or read) - read
     rows = "1 row was" if count == 1 else f"{count:,} rows were"
-    return (f"{rows} not read: they hold no event of the query's types",) if count else ()
+    return (f"{rows} not read: they hold no event that the query needs",) if count else ()
 
 
 def _in_memory(

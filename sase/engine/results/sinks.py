@@ -28,6 +28,8 @@ from sase.printable import printable_json
 # Suffix of a file that is rewritten with wider columns.
 WIDER = ".wider"
 JSON_ROWS = 10_000
+# Rows of a row group of Parquet.
+ROW_GROUP = 1 << 17
 # Characters with which spreadsheets begin a formula.
 FORMULAS = tuple("=+-@＝＋－＠\t\r\n")
 
@@ -223,7 +225,7 @@ def _is_readable(path: str) -> bool:
 def writer_for(path: str, *, safe: bool = False) -> Callable[[IO[bytes], pa.Schema], Writer]:
     """Return a writer for the format of a file name."""
     makers: dict[str, Callable[[IO[bytes], pa.Schema], Writer]] = {
-        ".parquet": _parquet_writer,
+        ".parquet": lambda file, kind: RowGroupWriter(file, of_parquet(kind)),
         ".csv": SafeCsvWriter if safe else CsvWriter,
         ".jsonl": JsonWriter,
         ".ndjson": JsonWriter,
@@ -249,9 +251,12 @@ def writer_for(path: str, *, safe: bool = False) -> Callable[[IO[bytes], pa.Sche
     return makers[suffix]
 
 
-def _parquet_writer(file: IO[bytes], schema: pa.Schema) -> Writer:
-    writer: Writer = pa.parquet.ParquetWriter(file, of_parquet(schema))
-    return writer
+class RowGroupWriter(pa.parquet.ParquetWriter):  # type: ignore[misc]
+    """Writes Parquet in row groups of limited size, which readers can skip by their statistics."""
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
+        super().write_batch(batch, row_group_size=ROW_GROUP)
 
 
 # Compressions of text by suffix.
@@ -395,7 +400,7 @@ def stream_writer(format: str, file: IO[bytes], schema: pa.Schema, *, safe: bool
         "jsonl": JsonWriter,
         "json": JsonArrayWriter,
         "arrow": pa.ipc.new_stream,
-        "parquet": _parquet_writer,
+        "parquet": lambda file, kind: RowGroupWriter(file, of_parquet(kind)),
     }
     return makers[format](file, schema)
 

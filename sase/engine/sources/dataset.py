@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
@@ -17,18 +15,19 @@ from sase.engine.columns.decode.time_forms import TimeForm, in_iso, moments_and_
 from sase.engine.columns.decode.timestamps import in_microseconds, with_moments
 from sase.engine.resources import Check, no_check
 from sase.engine.sources.column_roles import may_be_times
+from sase.engine.sources.file_systems import Stamp
 from sase.engine.sources.formats.base import (
     BATCH,
     DAMAGE,
     DICTIONARY,
     FileFormat,
     Kinds,
-    PruningPredicate,
     Scan,
     folder_columns,
     great_floats,
     is_string,
 )
+from sase.engine.sources.pruning import PruningPredicate
 from sase.errors import DataError, SchemaError, TimeLimitError
 
 # Up to this size columns are read as a whole; larger ones in pieces.
@@ -46,7 +45,7 @@ class Files:
 
     paths: tuple[str, ...]
     format: FileFormat
-    stamps: tuple[tuple[int, int], ...]
+    stamps: tuple[Stamp, ...]
     # The given folder; folder names below it give columns.
     base: str | None = None
     # The column that the caller names as the time, or None.
@@ -166,12 +165,23 @@ class Files:
         with self.format.watched(self.paths[0]):
             return self.format.count_rows(self.dataset)
 
-    def weight(self, names: Sequence[str]) -> int:
-        """Estimate the bytes of columns in memory."""
+    def weight(self, names: Sequence[str], predicate: PruningPredicate | None = None) -> int:
+        """Estimate the bytes of columns in memory, of the rows that a predicate leaves."""
         rows = self.rows()
         if rows is None:
             return 2 * self.size
+        if predicate is not None:
+            rows -= self._skipped(predicate)
         return rows * sum(16 if pa.types.is_string(self.schema.field(n).type) else 8 for n in names)
+
+    def _skipped(self, predicate: PruningPredicate) -> int:
+        """Count the rows that need not be read."""
+        found = 0
+        for path, fragment in self._fragments():
+            with self._watched(path, ()):
+                parts = self._parts(path, fragment, predicate)
+                found += sum(rows for piece, rows in parts if piece is None)
+        return found
 
     def table(
         self,
@@ -188,7 +198,7 @@ class Files:
         for at, (path, fragment) in enumerate(self._fragments()):
             first = 0
             with self._watched(path, columns):
-                for piece, rows in self._unpruned(fragment, predicate):
+                for piece, rows in self._parts(path, fragment, predicate):
                     if piece is not None:
                         read = self._kept(at, columns)
                         if read is None:
@@ -215,21 +225,13 @@ class Files:
             return None
         return self.kept[at].select(columns)
 
-    def _unpruned(
-        self, fragment: Any, predicate: PruningPredicate | None
+    def _parts(
+        self, path: str, fragment: Any, predicate: PruningPredicate | None
     ) -> Iterator[tuple[Any, int]]:
-        """Yield runs of row groups to read, or None with the number of rows of a pruned run.
-
-        A file without pruned groups is yielded whole.
-        """
-        kept = [True] if predicate is None else self.format.prune(fragment, predicate)
-        if all(kept):
-            yield fragment, 0
-            return
-        for is_kept, run in groupby(range(len(kept)), key=kept.__getitem__):
-            groups = list(run)
-            rows = sum(fragment.metadata.row_group(each).num_rows for each in groups)
-            yield fragment.subset(row_group_ids=groups) if is_kept else None, rows
+        """Yield the parts of a file to read, and None with the number of rows of one to skip."""
+        if predicate is None:
+            return iter([(fragment, 0)])
+        return self.format.parts(path, fragment, predicate)
 
     def batches(
         self, names: Iterable[str], named: Collection[str] | None = None, *, size: int = BATCH
@@ -274,7 +276,7 @@ class Files:
 
     def _check_unchanged(self, path: str, problem: Exception | None = None) -> None:
         """Refuse a file that changed while it was read, before any other error."""
-        if stamp(path) != self.stamps[self.paths.index(path)]:
+        if self.format.stamp(path) != self.stamps[self.paths.index(path)]:
             raise DataError(f"{path} was changed while it was read: run it again") from problem
 
     def empty(self, names: Iterable[str], named: Collection[str] | None = None) -> pa.Table:
@@ -288,14 +290,3 @@ class Files:
         wanted = {n: kind for n, kind in self.moments.items() if named is None or n in named}
         forms = {name: form for name, form in self.forms.items() if name in wanted}
         return with_moments(in_iso(table, forms), wanted, path, first)
-
-
-def stamp(path: str) -> tuple[int, int]:
-    """Return the size and modification time of a file, to detect changes."""
-    try:
-        status = os.stat(path)
-    except FileNotFoundError as problem:
-        raise DataError(f"{path} is not there any more") from problem
-    except OSError as problem:
-        raise DataError(f"{path} cannot be read: {problem.strerror}") from problem
-    return status.st_size, status.st_mtime_ns

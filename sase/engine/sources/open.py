@@ -18,9 +18,10 @@ from sase.engine.columns.arrow.gate import prove_schema
 from sase.engine.columns.arrow.input import Input, Inputs, opened
 from sase.engine.columns.decode.time_forms import refuse_unused
 from sase.engine.sources.column_roles import may_be_times
-from sase.engine.sources.dataset import MOST_HELD, Files, stamp
+from sase.engine.sources.dataset import MOST_HELD, Files
 from sase.engine.sources.discover import FoundFiles, find_files, is_path
 from sase.engine.sources.formats.base import DAMAGE, Kinds, folder_columns, is_string
+from sase.engine.sources.local_copies import renew
 from sase.engine.sources.unify import unified
 from sase.errors import DataError, SchemaError
 
@@ -43,9 +44,11 @@ def open_files(
     `time` may name the time column. With `judges` lines that are no rows are tolerated. Columns of
     CSV that are `known` as text by the schema stay text.
     """
-    found = find_files(path, reading.input_format)
+    found = find_files(path, reading.input_format, reading.table_version)
     format = found.format.with_reading(reading, known)
-    stamps = tuple(map(stamp, found.paths))
+    stamps = tuple(map(format.stamp, found.paths))
+    for each, now in zip(found.paths, stamps, strict=True):
+        renew(each, now)
     empty = [each for each, (size, _) in zip(found.paths, stamps, strict=True) if size == 0]
     if empty:
         raise DataError(f"{empty[0]} is empty: it has no columns")

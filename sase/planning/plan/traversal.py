@@ -24,6 +24,7 @@ from sase.binding.bound import (
     EventValues,
     Placeholder,
     Reference,
+    When,
 )
 from sase.binding.values.text import Names, condition_text, test_text, value_text, window_text
 from sase.planning.plan.negatives import NegativeComponent, NegativeSequence, SequenceSearch
@@ -45,6 +46,15 @@ def within(value: object) -> Iterator[object]:
         parts = _parts_of(kind)
         if parts is not None:
             waiting += parts(each)
+
+
+def conditions_on(plan: Operator, component: int) -> Iterator[Condition]:
+    """The conditions that read only the event of a component, on any operator."""
+    for each in within(plan):
+        if not isinstance(each, Conjunct) or each.when is not When.EVENT:
+            continue
+        if each.references == (component,) == (each.component,):
+            yield each.condition
 
 
 @cache

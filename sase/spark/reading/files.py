@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-from pyspark.errors import PySparkTypeError
+from pyspark.errors import AnalysisException, PySparkTypeError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
@@ -36,6 +36,21 @@ def frame_of(
     shown = to_arrow_schema(schema, timezone=zone)
     numbers = spark.range(0, len(files.paths), 1, len(files.paths))
     return numbers.mapInArrow(FileTask(replace(files, kept=None), named, shown), schema)
+
+
+def parquet_of(spark: SparkSession, address: str) -> DataFrame:
+    """The rows of Parquet at an address; a table is refused, because rows of it may be deleted."""
+    for name, log in (("delta", "_delta_log/*.json"), ("iceberg", "metadata/*.metadata.json")):
+        try:
+            spark.read.text(f"{address.rstrip('/')}/{log}")
+        except AnalysisException:  # there is no such file
+            continue
+        raise DataError(
+            f"{address} is a table of {name}, and its Parquet files may have deleted rows: give "
+            f" sase.spark.match(…)  spark.read.format('{name}').load('{address}'), or name the"
+            " table of a catalog with --table"
+        )
+    return spark.read.parquet(address)
 
 
 def _is_foreign(kind: pa.DataType) -> bool:
@@ -97,11 +112,7 @@ class FileTask:
 
 def one_of(files: Files, number: int) -> Files:
     """One of several files, with the columns of all."""
-    from pyarrow import dataset
-
-    every = files.dataset
-    fragment = list(every.get_fragments())[number]
-    alone = dataset.FileSystemDataset([fragment], every.schema, every.format, every.filesystem)
+    alone = files.format.only(files.dataset, number)
     return replace(
         files, paths=(files.paths[number],), stamps=(files.stamps[number],), dataset=alone
     )

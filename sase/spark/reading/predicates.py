@@ -6,8 +6,6 @@ differently is not pushed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
@@ -17,22 +15,11 @@ from sase.binding import bound
 from sase.binding.types import Kind
 from sase.binding.values.folding import COMPARISONS, INT64_MAX, INT64_MIN
 from sase.lang.ast import TURNED
-from sase.planning.plan.nodes import Operator
-from sase.planning.plan.traversal import within
 from sase.spark.reading.columns import FLOATS, INTEGERS, all_of, any_of
 from sase.spark.reading.source import Frame
 
 # Every integer up to this one is exact in a float64.
 _MOST_EXACT = 2**53
-
-
-def conditions_on(plan: Operator, component: int) -> Iterator[bound.Condition]:
-    """The conditions that read only the event of a component, on any operator."""
-    for each in within(plan):
-        if not isinstance(each, bound.Conjunct) or each.when is not bound.When.EVENT:
-            continue
-        if each.references == (component,) == (each.component,):
-            yield each.condition
 
 
 def as_column(condition: bound.Condition, frame: Frame) -> Column | None:

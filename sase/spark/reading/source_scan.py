@@ -31,6 +31,7 @@ from sase.engine.columns.loader import NO_SEQ
 from sase.errors import PlanError
 from sase.planning.engine_plan import EnginePlan
 from sase.planning.plan.nodes import Operator
+from sase.planning.plan.traversal import conditions_on
 from sase.spark.reading.columns import (
     FLOATS,
     all_of,
@@ -42,7 +43,7 @@ from sase.spark.reading.columns import (
     raw_time,
     slack_of,
 )
-from sase.spark.reading.predicates import as_column, conditions_on
+from sase.spark.reading.predicates import as_column
 from sase.spark.reading.row_layout import PART, SEQ, TIME, packed
 from sase.spark.reading.source import Frame, FrameSource
 

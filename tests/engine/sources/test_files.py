@@ -384,14 +384,26 @@ def test_row_groups_without_an_event_of_interest_are_not_read(threads: int, tmp_
         pyarrow.parquet.write_table(rows, tmp_path / f"{name}.parquet", row_group_size=10)
     for query, unread in (
         ("EVENT SEQ(A a, D d) WHERE [id] WITHIN 50", 40),
-        ("EVENT SEQ(A a, !(C c), D d) WHERE [id] AND c.ts < 100 WITHIN 50", 20),
+        ("EVENT SEQ(A a, !(C c), D d) WHERE [id] AND c.ts < 100 WITHIN 50", 30),
         ("EVENT SEQ(A a, D d) WHERE [id] WITHIN 50 RETURN a.ts, d.ts AS t LIMIT 3", 40),
         ("EVENT SEQ(A a, D d) WHERE [id] WITHIN 9 EVENTS", 0),  # where every event counts
         ("EVENT SEQ(A a, ANY d) WHERE [id] WITHIN 50", 0),
-        ("EVENT SEQ(A a, D d) WHERE a.f = d.f WITHIN 50", 0),  # NaN is in no statistics
+        ("EVENT SEQ(A a, D d) WHERE a.f = d.f WITHIN 50", 40),
+        ("EVENT SEQ(A a, D d) WHERE a.f = d.f AND a.f < 0 WITHIN 50", 40),
+        ("EVENT SEQ(A a, D d) WHERE a.ts >= 100 WITHIN 50", 50),
+        ("EVENT SEQ(A a, D d) WHERE 90 >= d.ts WITHIN 50", 60),
+        ("EVENT SEQ(A a, !(C c), D d) WHERE d.ts BETWEEN 100 AND 104 WITHIN 50", 40),
+        ("EVENT SEQ(A a, !(C c), D d) WHERE a.ts > 110 AND d.ts < 150 WITHIN 9", 40),
+        ("EVENT SEQ(!(C c), A a, D d) WHERE a.ts > 110 AND c.ts > 190 WITHIN 50", 40),
+        ("EVENT SEQ(A a, D d, !(C c)) WHERE a.ts > 110 WITHIN 50", 40),
+        ("EVENT SEQ(A a, D+ d[]) WHERE a.ts > 110 AND d[i].ts < 200 WITHIN 50", 50),
+        ("EVENT SEQ(A a, D d) WHERE a.ts IN (5, 10) AND a.id = 1 WITHIN 50", 50),
+        ("EVENT SEQ(A a, D d) OR SEQ(A a, B b) WHERE a.ts > 110 WITHIN 50", 40),
+        ("EVENT SEQ(A a, D d) WHERE a.ts < 40 OR d.ts < 50 WITHIN 50", 40),
+        ("EVENT SEQ(A a, D d) WHERE skip_till_next_match { a.ts > 110 } WITHIN 50", 50),
     ):
         found, expected = sase.match(query, tmp_path, threads=threads), sase.match(query, table)
-        assert len(expected) > 0
+        assert len(expected) > 0 or "a.f < 0" in query or "WITHIN 9" in query, query
         assert found.rows.equals(expected.rows)
         assert found.to_pylist() == expected.to_pylist()
         told = " ".join(found.report.notes)
@@ -424,11 +436,7 @@ def test_no_file(tmp_path: Path) -> None:
     csv(tmp_path / "events.csv", ROWS)
     assert "did you mean `events.csv`" in fault(tmp_path / "event.csv")
     assert "no file matches this pattern" in fault(tmp_path / "*.parquet")
-    for address in ("s3://bucket/day.parquet", "gs://bucket/*.csv", "hdfs://host/events/"):
-        said = fault(address)
-        assert f"pyarrow.dataset.dataset('{address}').to_table()" in said
-        assert "only files of this machine are read" in said
-    assert "download it" in fault("https://example.org/events.csv")
+    assert "an address is given as text" in fault(Path("s3://bucket/day.parquet"))
     assert fault("file:///tmp/no.csv").endswith("say  /tmp/no.csv")
     for query in ("EVENT SEQ(A a, B? b[])", "\n  pattern A a", "FROM x EVENT A"):
         assert "this is a query, and the path of events should stand here" in fault(query)

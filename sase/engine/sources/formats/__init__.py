@@ -4,6 +4,8 @@ from sase.base.texts import did_you_mean
 from sase.engine.sources.formats.arrow import ArrowFormat
 from sase.engine.sources.formats.base import FileFormat
 from sase.engine.sources.formats.csv import CsvFormat, TsvFormat
+from sase.engine.sources.formats.delta import DeltaFormat
+from sase.engine.sources.formats.iceberg import IcebergFormat
 from sase.engine.sources.formats.json_lines import JsonLinesFormat
 from sase.engine.sources.formats.logs import AccessLogFormat, SyslogFormat
 from sase.engine.sources.formats.parquet import ParquetFormat
@@ -22,6 +24,8 @@ FORMATS: tuple[FileFormat, ...] = (
     XlsxFormat(),
     AccessLogFormat(),
     SyslogFormat(),
+    DeltaFormat(),
+    IcebergFormat(),
 )
 
 

@@ -34,17 +34,17 @@ class ArrowFormat(FileFormat):
 
     def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
         """Read columns in batches of at most `size` rows."""
-        return with_given(scan, lambda own: _batches(scan.path, own.names, size))
+        return with_given(scan, lambda own: _batches(scan, own.names, size))
 
 
-def _batches(path: str, names: Collection[str], size: int) -> Iterator[pa.RecordBatch]:
+def _batches(scan: Scan, names: Collection[str], size: int) -> Iterator[pa.RecordBatch]:
     """Read the columns that a file has, into memory of its own, as files may change."""
-    with pa.OSFile(path) as source:
+    with scan.fragment.filesystem.open_input_file(scan.fragment.path) as source:
         own = pa.ipc.open_file(source).schema.names
         places = [place for place, name in enumerate(own) if name in names]
         options = pa.ipc.IpcReadOptions(included_fields=places)
         file = pa.ipc.open_file(source, options=options)
-        for table in _proved(file, path):
+        for table in _proved(file, scan.path):
             yield from _joined(table).to_batches(size)
 
 

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
 from itertools import islice
 from os import path as os_path
 from os import sep
@@ -22,6 +21,9 @@ from sase.binding.input_options import Reading
 from sase.engine.columns.arrow.gate import Gate
 from sase.engine.columns.decode.numbers import MOST_EXACT
 from sase.engine.resources import Check, no_check
+from sase.engine.sources.file_systems import Stamp, explained, is_remote, stamp
+from sase.engine.sources.local_copies import placed
+from sase.engine.sources.pruning import PruningPredicate
 from sase.errors import BudgetError, DataError, SchemaError, TimeLimitError
 
 Kinds = dict[str, pa.DataType]
@@ -44,6 +46,7 @@ OF_FORMATS = {
     "null": "only CSV has text in place of a missing value",
     "text": "only columns of CSV are read as text on demand",
     "encoding": _OF_TEXT,
+    "table_version": "only tables of Delta Lake and Iceberg have versions",
     **dict.fromkeys(("delimiter", "quote", "decimal"), _OF_CSV),
 }
 
@@ -51,15 +54,6 @@ OF_FORMATS = {
 def given_value(value: object) -> object:
     """An option as the caller gives it."""
     return list(value) if isinstance(value, tuple) else value
-
-
-@dataclass(frozen=True)
-class PruningPredicate:
-    """The event types that matter, their column, and all columns that a query names."""
-
-    types: frozenset[str]
-    column: str
-    named: frozenset[str]
 
 
 class Scan(NamedTuple):
@@ -120,12 +114,14 @@ class FileFormat(ABC):
                 for n, kind in folder_columns(paths, base).items()
             }
             folders = dataset.partitioning(pa.schema(given), flavor="hive")
+        system, places, top = placed(paths, base, copied=self.is_text)
         return dataset.dataset(
-            list(paths),
+            places,
             schema,
             self.arrow_format(strings),
+            filesystem=system,
             partitioning=folders,
-            partition_base_dir=base,
+            partition_base_dir=top,
         )
 
     def infer_schema(self, path: str, *, judges: bool = False) -> pa.Schema:
@@ -134,6 +130,17 @@ class FileFormat(ABC):
         With `judges` lines that are no rows are tolerated. Arrow's exceptions pass.
         """
         return self.dataset((path,), None, None).schema
+
+    def only(self, files: Any, number: int) -> Any:
+        """Return a dataset of one of the files of another one."""
+        from pyarrow import dataset  # slow; not needed for tables
+
+        fragment = list(files.get_fragments())[number]
+        return dataset.FileSystemDataset([fragment], files.schema, files.format, files.filesystem)
+
+    def stamp(self, path: str) -> Stamp:
+        """Return a mark of the content of a file, to detect changes."""
+        return stamp(path)
 
     def own_columns(self, path: str) -> list[str]:
         """Return a file's columns without those of folders; none if it is unreadable."""
@@ -207,9 +214,14 @@ class FileFormat(ABC):
                 break
         return pa.concat_tables(tables).slice(0, SAMPLE)
 
-    def prune(self, fragment: Any, predicate: PruningPredicate) -> list[bool]:
-        """Return for each part of a file whether it must be read; most formats have one part."""
-        return [True]
+    def parts(
+        self, path: str, fragment: Any, predicate: PruningPredicate
+    ) -> Iterator[tuple[Any, int]]:
+        """Yield the parts of a file to read, and None with the number of rows of one to skip.
+
+        The number of a part to read is not used; most formats read all.
+        """
+        yield fragment, 0
 
     def common_kind(self, kinds: Sequence[pa.DataType]) -> pa.DataType | None:
         """Return a common type for a column with conflicting types in several files, or None."""
@@ -244,6 +256,8 @@ class FileFormat(ABC):
             raise BudgetError(
                 f"{path} cannot be read with so little memory: {problem}"
             ) from problem
+        if is_remote(path) and (found := explained(path, problem)) is not None:
+            return found
         if isinstance(problem, FileNotFoundError):
             return DataError(f"{path} is not there any more")
         message = str(problem)

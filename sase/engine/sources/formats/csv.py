@@ -84,7 +84,9 @@ class CsvFormat(TextFormat):
     newline = ""
     # The delimiter of files in which no other one is found.
     usual: ClassVar[str] = ","
-    options: ClassVar[Collection[str]] = READING_OPTIONS
+    options: ClassVar[Collection[str]] = tuple(
+        name for name in READING_OPTIONS if name != "table_version"
+    )
 
     def __init__(self) -> None:
         self.missing = MISSING

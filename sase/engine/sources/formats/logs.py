@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from sase.engine.sources.formats.base import KnownKinds
 from sase.engine.sources.formats.text import DecodedRow, TextFormat, text_reader
+from sase.engine.sources.local_copies import local
 
 
 class LogFormat(TextFormat):
@@ -71,7 +72,7 @@ class SyslogFormat(LogFormat):
     def rows(self, path: str, kinds: KnownKinds) -> Iterator[DecodedRow]:
         """Decode the rows of a file."""
         found = copy(self)
-        found.written = datetime.fromtimestamp(os.path.getmtime(path), UTC)
+        found.written = datetime.fromtimestamp(os.path.getmtime(local(path)), UTC)
         return super(SyslogFormat, found).rows(path, kinds)
 
     def decode_rows(self, lines: Iterable[str], kinds: KnownKinds) -> Iterator[DecodedRow]:

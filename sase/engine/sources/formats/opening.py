@@ -19,6 +19,8 @@ from typing import IO, Any, TypeAlias
 
 import pyarrow as pa
 
+from sase.engine.sources.file_systems import plain_name
+from sase.engine.sources.local_copies import local
 from sase.errors import DataError
 
 # Compressions by suffix: those that Arrow reads, and those of which a copy is read.
@@ -41,7 +43,7 @@ Rewriting: TypeAlias = Callable[[io.TextIOBase], Iterator[str]]
 
 def is_arrows(path: str) -> bool:
     """Whether Arrow's dataset decompresses a file by its suffix."""
-    suffix = os.path.splitext(path)[1]
+    suffix = os.path.splitext(plain_name(path))[1]
     return suffix in (".gz", ".bz2") or suffix.lower() not in COMPRESSIONS
 
 
@@ -49,6 +51,7 @@ def opened(
     path: str, encoding: str | None = None, rewriting: Rewriting | None = None
 ) -> pa.NativeFile:
     """Open a file as UTF-8, perhaps rewritten."""
+    path = local(path)
     suffix = os.path.splitext(path)[1].lower()
     if encoding is None and rewriting is None and suffix not in COPIED:
         return pa.input_stream(path, compression=CODECS.get(suffix))
@@ -73,6 +76,7 @@ def encoding_of(first: bytes) -> str | None:
 @contextmanager
 def _decompressed(path: str) -> Iterator[IO[bytes] | pa.NativeFile]:
     """A file as it was before compression; an `OSError` says that it is damaged."""
+    path = local(path)
     suffix = os.path.splitext(path)[1].lower()
     try:
         if suffix == ".xz":
@@ -101,7 +105,7 @@ def beginning(path: str) -> str:
 def member_suffix(path: str) -> str:
     """The suffix of the one file in an archive; none if there is no archive."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(local(path)) as archive:
             return os.path.splitext(_only_member(archive, path))[1].lower()
     except (OSError, *DAMAGED):
         return ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -13,12 +15,12 @@ from sase.engine.sources.formats.base import (
     BATCH,
     DAMAGE,
     FileFormat,
-    PruningPredicate,
     Scan,
     proved,
     scanned,
     with_given,
 )
+from sase.engine.sources.pruning import ColumnBounds, PruningPredicate, plain
 
 # ---------------------------------------------------------------- parquet footer
 
@@ -30,6 +32,8 @@ from sase.engine.sources.formats.base import (
 
 # The end of a file: the length of the footer, and four letters.
 _TAIL = 8
+# Bytes of the end of a file that are read at once.
+_END = 1 << 16
 # Bytes of a value by physical type; texts have any length.
 _WIDTHS = {0: 1, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8}
 _TEXT, _NONE = 6, -1
@@ -51,13 +55,15 @@ class UnsoundFooterError(pa.ArrowInvalid):  # type: ignore[misc]
 def check_footer(file: Any) -> None:
     """Check the footer of an open file; raise an error if it is unsound."""
     size = file.size()
-    file.seek(max(size - _TAIL, 0))
-    length = int.from_bytes(file.read(4), "little")
+    # One request to a server, unless the footer is long.
+    end = bytes(file.read_at(min(size, _END), max(size - _END, 0)))
+    length = int.from_bytes(end[-_TAIL:-4], "little")
     if size < _TAIL + length:
         raise UnsoundFooterError("the footer is longer than the file")
-    file.seek(size - _TAIL - length)
+    if len(end) < _TAIL + length:
+        end = bytes(file.read_at(_TAIL + length, size - _TAIL - length))
     try:
-        _Footer(file.read(length)).check()
+        _Footer(end[len(end) - _TAIL - length : len(end) - _TAIL]).check()
     except (IndexError, RecursionError) as problem:
         raise UnsoundFooterError("the footer is cut off") from problem
 
@@ -264,6 +270,8 @@ class _Footer:
 
 # Bytes of a column read at once, if memory is limited.
 BUFFER = 1 << 18
+# Nanoseconds of the units of times.
+_UNITS = {"milliseconds": 10**6, "microseconds": 10**3, "nanoseconds": 1}
 
 
 class ParquetFormat(FileFormat):
@@ -287,8 +295,11 @@ class ParquetFormat(FileFormat):
 
     def read(self, scan: Scan, size: int = BATCH) -> Iterator[pa.Table]:
         """Read columns in batches of at most `size` rows; Arrow does not check UTF-8."""
+        from pyarrow import fs  # slow; not needed for tables
+
         first = scan.first
-        if scan.reads_ahead:
+        # A thread of Arrow that reads a file of Python ahead could abort the end of the process.
+        if scan.reads_ahead and not isinstance(scan.fragment.filesystem, fs.PyFileSystem):
             tables = super().read(scan, size)
         else:
             tables = with_given(scan, lambda own: _pages(scan, own, size))
@@ -300,31 +311,36 @@ class ParquetFormat(FileFormat):
         """Read columns into memory."""
         return proved(scanned(scan), scan.path, scan.first)
 
-    def prune(self, fragment: Any, predicate: PruningPredicate) -> list[bool]:
-        """Return for each row group whether it must be read."""
+    def parts(
+        self, path: str, fragment: Any, predicate: PruningPredicate
+    ) -> Iterator[tuple[Any, int]]:
+        """Yield runs of row groups to read, and the rows of those to skip."""
         try:
-            metadata = footer(fragment)
-            columns = {metadata.schema.column(n).path: n for n in range(metadata.num_columns)}
+            kept = _kept(fragment, predicate)
         except DAMAGE:  # in statistics, which only save time
-            return [True]
-        can_prune = _cannot_be_bad(fragment.physical_schema, predicate.named)
-        if not can_prune or predicate.column not in columns:
-            return [True] * metadata.num_row_groups
-        return [
-            _is_of_interest(metadata.row_group(number), columns, predicate)
-            for number in range(metadata.num_row_groups)
-        ]
+            kept = [True]
+        if all(kept):
+            yield fragment, 0
+            return
+        for is_kept, run in groupby(range(len(kept)), key=kept.__getitem__):
+            groups = list(run)
+            rows = sum(fragment.metadata.row_group(each).num_rows for each in groups)
+            yield fragment.subset(row_group_ids=groups) if is_kept else None, rows
 
 
 def _pages(scan: Scan, own: pa.Schema, size: int) -> Iterator[pa.RecordBatch]:
     """Read columns by pages: a dataset would load whole row groups."""
     from pyarrow import parquet  # slow; not needed for tables
 
-    coded = [field.name for field in own if pa.types.is_dictionary(field.type)]
+    known = scan.fragment.physical_schema.names
+    coded = [f.name for f in own if pa.types.is_dictionary(f.type) and f.name in known]
     groups = [group.id for group in scan.fragment.row_groups]
-    with parquet.ParquetFile(
-        scan.path, read_dictionary=coded, buffer_size=BUFFER, pre_buffer=False
-    ) as file:
+    with (
+        scan.fragment.filesystem.open_input_file(scan.fragment.path) as source,
+        parquet.ParquetFile(
+            source, read_dictionary=coded, buffer_size=BUFFER, pre_buffer=False
+        ) as file,
+    ):
         # Each thread would keep memory of its own.
         yield from file.iter_batches(size, groups, own.names, use_threads=False)
 
@@ -336,32 +352,60 @@ def footer(fragment: Any) -> Any:
     return fragment.metadata
 
 
-def _cannot_be_bad(schema: pa.Schema, named: Collection[str]) -> bool:
-    """Whether the named columns have types with only valid values, except NULL."""
-    for name in named:
+def _kept(fragment: Any, predicate: PruningPredicate) -> list[bool]:
+    """Return for each row group whether it must be read."""
+    from pyarrow import dataset  # slow; not needed for tables
+
+    metadata, schema = footer(fragment), fragment.physical_schema
+    places = {metadata.schema.column(n).path: n for n in range(metadata.num_columns)}
+    if not cannot_be_bad(schema, predicate):
+        return [True] * metadata.num_row_groups
+    given = {
+        name: ColumnBounds(value, value)
+        for name, said in dataset.get_partition_keys(fragment.partition_expression).items()
+        if (value := plain(said)) is not None
+    }
+    found = []
+    for number in range(metadata.num_row_groups):
+        group, bounds = metadata.row_group(number), dict(given)
+        for name in predicate.columns & places.keys():
+            known = _bounds(group.column(places[name]).statistics)
+            if known is not None:
+                bounds[name] = known
+        found.append(predicate.may_match(bounds))
+    return found
+
+
+def cannot_be_bad(schema: pa.Schema, predicate: PruningPredicate) -> bool:
+    """Whether the named columns have types with only valid values, except NULL in roles."""
+    for name in predicate.named:
         index = schema.get_field_index(name)
         if index < 0:
             continue
         kind = value_type(schema.field(index).type)
-        is_integer = pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
-        if not (is_integer or pa.types.is_timestamp(kind) or pa.types.is_string(kind)):
+        is_sound = pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
+        is_sound |= pa.types.is_timestamp(kind) or pa.types.is_string(kind)
+        if name not in predicate.roles:
+            is_sound |= pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+            is_sound |= pa.types.is_date(kind)
+        if not is_sound:
             return False
     return True
 
 
-def _is_of_interest(group: Any, columns: dict[str, int], predicate: PruningPredicate) -> bool:
-    """Whether a row group may have an event of the types, or a NULL in a named column."""
-    for name in predicate.named & columns.keys():
-        statistics = group.column(columns[name]).statistics
-        if statistics is None or not statistics.has_null_count or statistics.null_count:
-            return True
-    statistics = group.column(columns[predicate.column]).statistics
-    if not statistics.has_min_max:
-        return True
+def _bounds(statistics: Any) -> ColumnBounds | None:
+    """The bounds of a column of a row group, if its statistics have them."""
+    if statistics is None or not (statistics.has_min_max and statistics.has_null_count):
+        return None
+    kind = json.loads(statistics.logical_type.to_json())
+    has_nulls = bool(statistics.null_count)
+    unit = 86_400 * 10**9 if kind["Type"] == "Date" else _UNITS.get(kind.get("timeUnit", ""))
+    if unit is not None:
+        return ColumnBounds(statistics.min_raw * unit, statistics.max_raw * unit, has_nulls)
     try:
-        least, most = statistics.min, statistics.max
+        least, greatest = plain(statistics.min), plain(statistics.max)
     except UnicodeError:
-        return True
-    if not isinstance(least, str):
-        return True
-    return any(least <= name <= most for name in predicate.types)
+        return None
+    if least is None or greatest is None:
+        return None
+    return ColumnBounds(least, greatest, has_nulls)

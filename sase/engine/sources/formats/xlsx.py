@@ -12,6 +12,7 @@ import pyarrow as pa
 from sase.engine.columns.arrow.gate import prove_distinct
 from sase.engine.sources.formats.base import KnownKinds
 from sase.engine.sources.formats.text import DecodedRow, DocumentFormat
+from sase.engine.sources.local_copies import local
 from sase.errors import DataError
 
 NO_LIBRARY = "files of XLSX are read by the library openpyxl: install it, as with  sase[excel]"
@@ -47,7 +48,7 @@ def _cells(path: str) -> Iterator[tuple[Any, ...]]:
         import openpyxl  # type: ignore[import-untyped, unused-ignore]
     except ImportError as problem:
         raise DataError(f"{path}: {NO_LIBRARY}") from problem
-    with open(path, "rb") as file:
+    with open(local(path), "rb") as file:
         try:
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         except (BadZipFile, KeyError, ValueError) as problem:
