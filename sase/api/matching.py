@@ -135,8 +135,9 @@ def _of_several(
     rows = [each.rows for each in script.sources.values()]
     calls = None if progress is None else ProgressCalls(progress, total_of(rows))
     found = script.found(script.sources, guard, max_matches, calls, threads=threads)
-    matches = found[script.result]
-    return matches if calls is None else calls.until_end(matches)
+    if calls is not None:
+        calls.end()
+    return found[script.result]
 
 
 def _of_query(

@@ -24,12 +24,18 @@ class ProgressCalls:
 
     def __init__(self, call: Progress, total: int | None) -> None:
         self._call, self._total, self._last = call, total, perf_counter()
+        self._rows = 0
 
     def __call__(self, rows: int, *_: object) -> None:
         """Note the rows that were searched so far."""
+        self._rows = rows
         if (now := perf_counter()) - self._last >= INTERVAL:
             self._last = now
             self._call(rows, self._total)
+
+    def end(self) -> None:
+        """Call at the end of a search that is over."""
+        self._call(self._rows, self._total)
 
     def until_end(self, matches: Matches) -> Matches:
         """Call at the end of the search of matches, too."""

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 Step: TypeAlias = str | int
 _PLAIN = re.compile(r"[^\W\d]\w*")
 _FIRST = re.compile(r"([^\W\d]\w*)|`((?:[^`]|``)+)`")
-_STEP = re.compile(r"\.(?:([^\W\d]\w*)|`((?:[^`]|``)+)`)|\[([0-9]{1,9})\]")
+_STEP = re.compile(r"\.(?:([^\W\d]\w*)|`((?:[^`]|``)+)`)|\[([0-9]{1,18})\]")
 _CONTAINS = re.compile(r"list_contains\((.+), (\"(?:[^\"\\]|\\.)*\"|[^\", ]+)\)", re.DOTALL)
 
 
@@ -73,7 +73,7 @@ def _column(written: str) -> Path:
 
 def _is_json(text: str) -> bool:
     try:
-        return json.dumps(json.loads(text), ensure_ascii=False) == text
+        return isinstance(json.loads(text), str | int | float)
     except ValueError:
         return False
 

@@ -62,10 +62,14 @@ class DataType:
         """The type at the end of a path into a nested column; None if there is none."""
         found: DataType | None = self
         for step in path.steps:
+            if found is not None and found.kind is Kind.UNKNOWN:
+                break
             name = ELEMENT if isinstance(step, int) else step
             found = None if found is None else dict(found.parts).get(name)
         if found is None or path.member is None:
             return found
+        if found.kind is Kind.UNKNOWN:
+            return BOOLEAN
         element = dict(found.parts).get(ELEMENT)
         return None if element is None else BOOLEAN
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from sase.engine.results.matches import Matches
     from sase.engine.scripts.lone_statement import LoneStatement
     from sase.engine.sources.tail import TailReader
-    from sase.errors import BindingError
+    from sase.errors import BindingError, Diagnostic
 
 T = TypeVar("T")
 
@@ -179,11 +180,19 @@ def _expect(rows: TailReader, problem: BindingError) -> None:
     errors = [each for each in found if each.severity == "error"]
     if not rows.is_open or any(each.code != "unknown-attribute" for each in errors):
         raise problem
-    missing = {each.source.text[slice(*each.span)]: each for each in errors}
+    missing = {_column_of(each): each for each in errors}
+    if not missing.keys().isdisjoint(rows.schema.names):
+        raise problem
     for name, each in missing.items():
         hint = f": {each.hints[0]}" if each.hints else ""
         notify([f"no line of {rows.name} has `{name}` yet, which is NULL until one has it{hint}"])
     rows.expect(missing)
+
+
+def _column_of(problem: Diagnostic) -> str:
+    """The column that an error about an unknown attribute names."""
+    text = problem.source.text[slice(*problem.span)]
+    return re.split(r"[.\[]", text)[0]
 
 
 # ---------------------------------------------------------------- events as they come

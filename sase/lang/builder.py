@@ -336,7 +336,8 @@ class _Builder:
                 )
         found = (each.text if isinstance(each, ast.Name) else int(each.written) for each in steps)
         text = str(Path(first.text, tuple(found)))
-        return ast.Name(text, span=Span(first.span.start, steps[-1].span.end))
+        end = steps[-1].span.end + isinstance(steps[-1], ast.Index)  # with its bracket
+        return ast.Name(text, span=Span(first.span.start, end))
 
     def several_indexed(
         self, span: Span, variable: ast.Name, index: ast.Index | None, *attributes: ast.Name

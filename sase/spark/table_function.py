@@ -31,6 +31,7 @@ from pyspark.sql.udtf import (
 from sase.api.checks import LISTED
 from sase.api.compiled_query import compile_query
 from sase.api.plan import DEFAULT_PLAN
+from sase.base.paths import path_of
 from sase.binding.input_options import InputOptions, check_choice
 from sase.binding.values.aggregates import add_again, every_aggregate
 from sase.engine.pipeline.threads import without_limit
@@ -162,7 +163,18 @@ def _keys(rows: SourceScan, frame: Frame) -> list[str] | None:
     placed = {test: each.pop() for test, each in names.items() if len(each) == 1}
     if possible(rows.plan.split, tuple(placed))[ReplayStrategy.KEY]:
         return None
-    return [_key(quoted(name), frame.kind(name)) for name in placed.values()]
+    return [_key(_in_sql(name, frame), frame.kind(name)) for name in placed.values()]
+
+
+def _in_sql(name: str, frame: Frame) -> str:
+    """A column, or a value within one, as a SQL expression."""
+    path = None if name in frame.fields else path_of(name)
+    if path is None:
+        return quoted(name)
+    value = quoted(path.column)
+    for step in path.steps:
+        value = f"get({value}, {step - 1})" if isinstance(step, int) else f"{value}.{quoted(step)}"
+    return value
 
 
 def _key(column: str, kind: st.DataType) -> str:

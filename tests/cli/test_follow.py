@@ -127,6 +127,25 @@ def test_types_that_are_integers(lines: list[str], follow: Follow) -> None:
     assert [json.loads(line)["b_type"] for line in out] == [2]
 
 
+def test_nested_columns(follow: Follow) -> None:
+    lines = [
+        '{"ts": 1, "type": "A", "user": {"id": 1}, "tags": []}',
+        '{"ts": 2, "type": "B", "user": {"id": 1, "name": "x"}, "tags": ["new"]}',
+        '{"ts": 3, "type": "B", "user": 7, "tags": ["new"]}',
+        '{"ts": 4, "type": "B", "user": {"id": 1}, "tags": ["old"]}',
+    ]
+    query = "EVENT SEQ(A a, B b) WHERE [user.id] AND b.tags[1] = 'new' RETURN b.tags AS t, a.user.id"
+    for chunks in (lines, ["\n".join(lines[:2]), *lines[2:]], ["\n".join(lines)]):
+        status, out, err = follow(chunks, "-q", query, *PUT_ASIDE)
+        assert status == 0 and "1 row could not be used" in err
+        found = [json.loads(line) for line in out]
+        assert [(row["t"], row["a_user_id"]) for row in found] == [(["new"], 1)]
+    status, _, err = follow(lines, "-q", query)
+    assert status == 1 and "line 3: `user` is 7: the column holds struct<id: int64" in err
+    _, _, err = follow(lines, "-q", "EVENT SEQ(A a, B b) WHERE [usr.id]")
+    assert "no line of standard input has `usr` yet" in err
+
+
 def test_late_rows(follow: Follow) -> None:
     rows = "\n".join([*CSV, "4,A,3", "6,B,3"])
     for lateness, found in (([], 2), (["--lateness", "1"], 3)):

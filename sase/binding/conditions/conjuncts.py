@@ -132,6 +132,15 @@ def _refuse_undeclared(test: ast.EqualAttribute, scope: Scope) -> None:
     )
 
 
+def _test_hint(name: str, types: list[DataType]) -> str:
+    nested = next((each for each in types if each.parts), None)
+    if nested is None:
+        return "compare values of one kind, attribute by attribute:  x.a = y.b"
+    if nested.is_list:
+        return f"name an element:  [{name}[1]]"
+    return f"name a field of it:  [{name}.{nested.parts[0][0]}]"
+
+
 def _common(test: ast.EqualAttribute, types: list[DataType], scope: Scope) -> DataType:
     first = merged(types[:1])
     kinds = list(dict.fromkeys(str(data_type) for data_type in types))
@@ -142,7 +151,7 @@ def _common(test: ast.EqualAttribute, types: list[DataType], scope: Scope) -> Da
             f"the values of `{test.attribute.text}` cannot all be compared:"
             f" the types have it as {' and as '.join(kinds)}",
             test.attribute.span,
-            "compare values of one kind, attribute by attribute:  x.a = y.b",
+            _test_hint(test.attribute.text, types),
         )
         return UNKNOWN
     return merged(types)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 
 from sase.base.paths import path_of
@@ -33,7 +33,8 @@ def bind_columns(output: ast.Output, scope: Scope) -> tuple[Column, ...]:
     columns, seen = [], set(reserved_columns(scope))
     items = (each for item in output.items for each in _expanded(item, scope))
     for place, item in enumerate(items, 1):
-        name = item.alias.text if item.alias else default_name(item.expression, place)
+        known = scope.schema.names
+        name = item.alias.text if item.alias else default_name(item.expression, place, known)
         if name in seen:
             is_itself = isinstance(item.expression, ast.Attribute) and not item.expression.variable
             _refuse_clash(name, (item.alias or item).span, scope, is_itself=is_itself)
@@ -79,23 +80,27 @@ def _expanded(item: ast.OutputItem, scope: Scope) -> Iterator[ast.OutputItem]:
     yield from every_value(variable, component, names, item)
 
 
-def default_name(expression: ast.Expression, place: int) -> str:
-    """The name of a column without an alias: from its expression, or its place."""
+def default_name(expression: ast.Expression, place: int, known: Container[str]) -> str:
+    """The name of a column without an alias: from its expression, or its place.
+
+    `known` are the names of whole columns.
+    """
     match expression:
         case ast.Attribute(name=name, variable=variable):
-            return f"{variable.text}_{_flat(name)}" if variable else _flat(name)
+            own = _flat(name, known)
+            return f"{variable.text}_{own}" if variable else own
         case ast.Indexed(variable=variable, index=index, attributes=names):
-            return _joined(variable, index, *map(_flat, names))
+            return _joined(variable, index, *(_flat(name, known) for name in names))
         case ast.InGroup(group=group, index=index, reference=reference):
-            return _joined(group, index, default_name(reference, place))
+            return _joined(group, index, default_name(reference, place, known))
         case ast.Call(function=function, arguments=(argument,)):
-            return f"{function.text}_{default_name(argument, place)}"
+            return f"{function.text}_{default_name(argument, place, known)}"
     return f"column_{place}"
 
 
-def _flat(name: ast.Name) -> str:
+def _flat(name: ast.Name, known: Container[str]) -> str:
     """A name in which the steps into a nested column are joined: `user_id`, `tags_1`."""
-    path = path_of(name.text)
+    path = None if name.text in known else path_of(name.text)
     if path is None or path.member is not None:
         return name.text
     return "_".join(map(str, (path.column, *path.steps)))

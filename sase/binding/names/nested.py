@@ -18,9 +18,10 @@ def of_one_event(condition: ast.Expression) -> ast.Expression:
     return found
 
 
-def member_of(reference: ast.Attribute | ast.Indexed | ast.InGroup, member: object) -> Any:
+def member_of(reference: ast.Attribute | ast.Indexed | ast.InGroup, member: Any) -> Any:
     """The reference to whether a list has a value: a text, a number or a truth value."""
-    written = str(member) if isinstance(member, Decimal) else json.dumps(member, ensure_ascii=False)
+    is_exact = isinstance(member, Decimal)
+    written = f"{member.normalize():f}" if is_exact else json.dumps(member, ensure_ascii=False)
     if isinstance(reference, ast.InGroup):
         return replace(reference, reference=member_of(reference.reference, member))
     name = reference.name if isinstance(reference, ast.Attribute) else reference.attribute

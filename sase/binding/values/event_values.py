@@ -90,8 +90,9 @@ def _type(name: ast.Name, component: BoundComponent, scope: Scope) -> DataType:
 def _is_mixed(name: ast.Name, component: BoundComponent, scope: Scope) -> bool:
     """Whether the types of a component have an attribute in kinds with nothing in common."""
     found = [each for each in scope.declarations(component, name.text).values() if each]
-    are_nested = all(each.kind is Kind.OTHER for each in found)
-    return not are_nested and not all(found[0].compares_with(each) for each in found)
+    if all(each.kind is Kind.OTHER for each in found):
+        return len({(each.is_list, bool(each.parts)) for each in found}) > 1
+    return not all(found[0].compares_with(each) for each in found)
 
 
 def every_value(

@@ -323,7 +323,7 @@ def _membership(node: ast.Call, function: Function, scope: Scope) -> Expression:
     name = node.function.text
     problems = len(scope.problems.found)
     value, given = bind_operand(listed, scope), bind_operand(member, scope)
-    if len(scope.problems.found) > problems and (is_unknown(value) or is_unknown(given)):
+    if len(scope.problems.found) > problems:
         return unknown(node)
     is_list = function.wrong([value.type]) is None
     if not is_list or not isinstance(listed, ast.Attribute | ast.Indexed | ast.InGroup):
@@ -333,7 +333,8 @@ def _membership(node: ast.Call, function: Function, scope: Scope) -> Expression:
             listed.span,
             f"it is called as  {function.form}",
         )
-    if not isinstance(given, Constant) or not function.options[0].accepts(given.value):
+    is_plain = given.type.kind in (Kind.STRING, Kind.BOOLEAN, *NUMBERS)
+    if not (isinstance(given, Constant) and is_plain and function.options[0].accepts(given.value)):
         return scope.refuse(
             "wrong-arguments",
             f"{name} takes {function.options[0].described} here, as a literal or a parameter",
@@ -344,7 +345,7 @@ def _membership(node: ast.Call, function: Function, scope: Scope) -> Expression:
     if not element.compares_with(given.type):
         return scope.refuse(
             "incompatible-types",
-            f"the list holds {element}s, and this is {given.type.described()}",
+            f"an element of the list is {element.described()}, and this {given.type.described()}",
             member.span,
             f"it is called as  {function.form}",
         )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sase.base.paths import columns_of
 from sase.binding import Schema
 from sase.binding.types import INTEGER, RESOLUTIONS, UNKNOWN, DataType, Kind, merged
 from sase.engine.columns.arrays import Numbers
@@ -63,7 +64,8 @@ class Loader:
             raise ValueError("conditions define the types of events: loading needs `classify`")
         self.schema, self._opener, self._between = schema, opener, between
         self.names = tuple(dict.fromkeys(columns))
-        self._read = frozenset([*self.names, *schema.roles])
+        read = (*self.names, *schema.roles)
+        self._read = columns_of(read, schema.names).union(read)
         self.gate = Gate()
         self.quarantines = on_bad_row == "quarantine"
         self._classify = classify if schema.definitions else None
@@ -244,7 +246,7 @@ class Loader:
     def _judged(self, reading: Projection) -> Refused:
         """Return the bad rows; without quarantine raise the error for the first."""
         schema = self.schema
-        columns = list(dict.fromkeys([*schema.roles, *self.names]))
+        columns = list(dict.fromkeys([*schema.roles, *self.names, *sorted(self._read)]))
         if not self.quarantines:
             raise reading.faults.error(columns, reading.origin)
         return reading.faults.refused(columns, sum(reading.counts))

@@ -337,7 +337,8 @@ def medians(lists: pa.ListArray) -> pa.Array:
     lower, upper = (
         values[np.where(is_none, 0, starts + place)] for place in ((counts - 1) // 2, counts // 2)
     )
-    middle = np.where(lower == upper, lower, lower / 2 + upper / 2)
+    with np.errstate(invalid="ignore"):  # of both infinities
+        middle = np.where(lower == upper, lower, lower / 2 + upper / 2)
     return pa.array(middle, mask=is_none)
 
 

@@ -433,7 +433,7 @@ class TailReader:
         """Remember the types of columns that had none."""
         for field in table.schema:
             kind = self._kinds[field.name]
-            if pa.types.is_null(kind.type):
+            if pa.types.is_null(kind.type) or kind.is_open:
                 self._kinds[field.name] = kind._replace(type=field.type)
 
     def _parsed(self, lines: bytes) -> pa.Table | None:

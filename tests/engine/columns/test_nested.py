@@ -10,9 +10,12 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
+import sase
 from sase.base.paths import Path as Nested
 from sase.base.paths import columns_of, path_of
 from sase.engine.columns.arrow.nested import nested_type, nested_values
@@ -139,6 +142,66 @@ def test_fields_are_null_where_any_part_above_them_is() -> None:
         lists = [v and v["a"] and v["a"]["l"] for v in shown]
         read = nested_values(array, "x.a.l[1].q").to_pylist()
         assert read == [v and v[0] and v[0]["q"] for v in lists]
+
+
+# ---------------------------------------------------------------- odd values
+
+FIRST = {"ts": 1, "type": "A", "u": {"i": 1, "n": "x"}}
+QUERY = "EVENT SEQ(A a, B b) WHERE a.u.i = b.u.i RETURN b.ts AS v"
+
+
+@pytest.mark.parametrize("on_bad_row", ["error", "quarantine"])
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"i": 1}, {"i": 1, "n": 5}, {"i": 1, "n": "t"}], "does not go with the values before"),
+        ([{"i": 1}, {"i": "s"}], "does not go with the values before"),
+        ([7], "`u` has the type int64, which has no `u.i`"),
+        ([{"i": 2}, None], None),
+        ([{"n": "x"}], None),
+        ([None], None),
+    ],
+)
+def test_a_nested_value_that_is_no_such_value_is_an_error_and_never_null(
+    rows: list[Any], said: str | None, on_bad_row: str
+) -> None:
+    matcher = sase.compile(QUERY, [FIRST], on_bad_row=on_bad_row).open()
+    matcher.push([FIRST])
+    pushed = [{"ts": 2, "type": "B", "u": each} for each in rows]
+    if said is None:
+        assert matcher.push(pushed).to_pylist() == []
+        assert len(matcher.push([{"ts": 3, "type": "B", "u": {"i": 1}}])) == 1
+        return
+    with pytest.raises(sase.SaseError, match=said):
+        matcher.push(pushed)
+
+
+@pytest.mark.parametrize("literal", ["1.10", "1.1", "2.50", "1e5", "0.0000001", "100000.00"])
+def test_a_number_has_many_texts(literal: str) -> None:
+    table = pa.table({"ts": [1], "type": ["A"], "f": [[1.1, 2.5, 1e5, 1e-7]]})
+    assert len(sase.match(f"EVENT A a WHERE list_contains(a.f, {literal})", table)) == 1
+    params = {"v": Decimal(literal)}
+    assert len(sase.match("EVENT A a WHERE list_contains(a.f, :v)", table, params=params)) == 1
+
+
+def test_other_layouts_of_lists() -> None:
+    runs = pa.RunEndEncodedArray.from_arrays([2], ["x"])
+    lists = {
+        "runs": pa.ListArray.from_arrays([0, 2], runs),
+        "half": pa.array([[np.float16(0.1)]], pa.list_(pa.float16())),
+        "kinds": pl.Series([["x"]], dtype=pl.List(pl.Categorical)).to_arrow(),
+    }
+    table = pa.table({"ts": [1], "type": ["A"], **lists})
+    for name, literal in (("runs", "'x'"), ("half", "0.1"), ("kinds", "'x'")):
+        assert len(sase.match(f"EVENT A a WHERE list_contains(a.{name}, {literal})", table)) == 1
+        other = literal.replace("x", "y").replace("0.1", "0.2")
+        assert not len(sase.match(f"EVENT A a WHERE list_contains(a.{name}, {other})", table))
+
+
+def test_columns_with_dots_have_their_names() -> None:
+    table = pa.table({"ts": [1], "type": ["A"], "a.b": [1], "a_b": [2]})
+    (row,) = sase.match("EVENT A v RETURN v.*", table).to_pylist()
+    assert (row["v_a.b"], row["v_a_b"]) == (1, 2)
 
 
 # ---------------------------------------------------------------- queries

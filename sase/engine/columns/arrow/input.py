@@ -19,7 +19,7 @@ from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.columns.arrow.data_types import data_type
 from sase.engine.columns.arrow.gate import Gate, prove_schema
 from sase.engine.columns.arrow.gather import concatenated, names_of_types
-from sase.engine.columns.arrow.nested import nested_type, nested_values, type_in
+from sase.engine.columns.arrow.nested import lacks_field, nested_type, nested_values, type_in
 from sase.engine.columns.arrow.python_rows import (
     Row,
     foreign_table,
@@ -130,8 +130,14 @@ class Input:
         """Return the type of a column or nested value, or None."""
         if self.index(name) is not None:
             return data_type(self.arrow_type(name))
-        if name in self.unreadable:
+        path = path_of(name)
+        column = name if path is None else path.column
+        index = self.index(column)
+        if column in self.unreadable:
             return DataType(Kind.OTHER)
+        if path is not None and index is not None:
+            is_absent = lacks_field(self.source.schema.field(index).type, path)
+            return None if is_absent else DataType(Kind.OTHER)
         return UNKNOWN if self.is_open else None
 
     def arrow_type(self, name: str) -> pa.DataType | None:

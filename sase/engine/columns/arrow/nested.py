@@ -16,6 +16,9 @@ from sase.base.paths import Path, path_of
 from sase.engine.columns.arrow.data_types import is_list
 from sase.engine.columns.arrow.gather import takeable
 
+# No list is as long.
+MOST = 2**62
+
 
 def type_in(schema: pa.Schema, name: str) -> pa.DataType | None:
     """Return the type of a column or of a value within one, or None."""
@@ -30,6 +33,8 @@ def type_in(schema: pa.Schema, name: str) -> pa.DataType | None:
 def nested_type(kind: pa.DataType, path: Path) -> pa.DataType | None:
     """Return the type of the values of a path in a column of this type, or None."""
     for step in path.steps:
+        if pa.types.is_null(kind):
+            break
         if isinstance(step, int) and is_list(kind):
             kind = kind.value_type
         elif isinstance(step, str) and pa.types.is_struct(kind) and kind.get_field_index(step) >= 0:
@@ -38,7 +43,18 @@ def nested_type(kind: pa.DataType, path: Path) -> pa.DataType | None:
             return None
     if path.member is None:
         return kind
-    return pa.bool_() if is_list(kind) else None
+    return pa.bool_() if is_list(kind) or pa.types.is_null(kind) else None
+
+
+def lacks_field(kind: pa.DataType, path: Path) -> bool:
+    """Whether a path ends at a struct without its next field."""
+    for number, step in enumerate(path.steps):
+        inner = nested_type(kind, path._replace(steps=path.steps[:number], member=None))
+        if inner is None or not isinstance(step, str) or not pa.types.is_struct(inner):
+            continue
+        if inner.get_field_index(step) < 0:
+            return True
+    return False
 
 
 def nested_values(array: pa.Array, name: str) -> pa.Array:
@@ -46,15 +62,20 @@ def nested_values(array: pa.Array, name: str) -> pa.Array:
     path = path_of(name)
     assert path is not None, "the name is that of a nested value"
     for step in path.steps:
+        if pa.types.is_null(array.type):
+            break
         array = element_of(array, step) if isinstance(step, int) else pc.struct_field(array, step)
     if path.member is None:
         return array
+    if pa.types.is_null(array.type):
+        return pa.nulls(len(array), pa.bool_())
     return _contains(array, json.loads(path.member, parse_float=Decimal))
 
 
 def element_of(lists: pa.Array, number: int) -> pa.Array:
     """Return the element of each list with a number from 1; NULL outside of the list."""
     starts, lengths, values = _layout(lists)
+    number = min(number, MOST)
     is_there = (number >= 1) & (number <= lengths)
     places = pa.array(np.where(is_there, starts + number - 1, 0), mask=~is_there)
     return takeable(values).take(places)
@@ -63,14 +84,21 @@ def element_of(lists: pa.Array, number: int) -> pa.Array:
 def _contains(lists: pa.Array, member: object) -> pa.Array:
     """Return for each list whether a value is in it: NULL for no list, and NULLs equal nothing."""
     starts, lengths, values = _layout(lists)
-    before = np.concatenate([[0], np.cumsum(_equal(_comparable(values), member))])
+    before = np.concatenate([[0], np.cumsum(_equal(values, member))])
     is_null = lists.is_null().to_numpy(zero_copy_only=False)
     lengths = np.where(is_null, 0, lengths)
     starts = np.where(is_null, 0, starts)
     return pa.array(before[starts + lengths] > before[starts], mask=is_null)
 
 
-def _equal(values: pa.Array, member: object) -> NDArray[np.bool_]:
+def _equal(values: pa.Array, member: Any) -> NDArray[np.bool_]:
+    values = takeable(values)
+    if pa.types.is_dictionary(values.type):
+        entries = takeable(values.dictionary)
+        values = pa.DictionaryArray.from_arrays(values.indices, entries).dictionary_decode()
+    if pa.types.is_float16(values.type):  # which Arrow does not compare
+        values = values.cast(pa.float32())
+        member = Decimal(float(np.float16(member))) if _is_number(member) else member
     same = _scalar(member, values.type)
     if not same.is_valid:
         return np.zeros(len(values), np.bool_)
@@ -80,19 +108,13 @@ def _equal(values: pa.Array, member: object) -> NDArray[np.bool_]:
     return found
 
 
-def _comparable(values: pa.Array) -> pa.Array:
-    """Return values in a layout that Arrow compares."""
-    kind = values.type
-    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
-        return _comparable(values.cast(kind.value_type))
-    if pa.types.is_string_view(kind):
-        return values.cast(pa.large_string())
-    return values.cast(pa.float32()) if pa.types.is_float16(kind) else values
+def _is_number(member: object) -> bool:
+    return isinstance(member, int | Decimal) and not isinstance(member, bool)
 
 
 def _scalar(member: Any, kind: pa.DataType) -> pa.Scalar:
     """Return a value of a type, or NULL if the type does not have this value."""
-    is_number = isinstance(member, int | Decimal) and not isinstance(member, bool)
+    is_number = _is_number(member)
     is_whole = is_number and member == int(member)
     with suppress(pa.ArrowInvalid, OverflowError):
         if isinstance(member, str) and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sase.base.paths import path_of
 from sase.binding import Schema
 from sase.binding.types import UNKNOWN, Kind
 from sase.engine.columns.arrow.data_types import data_type
@@ -181,13 +182,18 @@ class ColumnKind(NamedTuple):
         kind = data_type(self.type).kind
         return kind is Kind.UNKNOWN or (kind in _NUMBERS and not self.is_fixed)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a part of a nested column has no type yet."""
+        return pa.types.is_nested(self.type) and "null" in str(self.type)
+
     def takes(self, found: pa.DataType) -> bool:
         """Whether an array of some type fits this column."""
         if not self.is_read or found == self.type or pa.types.is_null(found):
             return True
         own, other = data_type(self.type), data_type(found)
-        if own == UNKNOWN:
-            return other.kind is not Kind.OTHER
+        if own == UNKNOWN or self.is_open:
+            return other.kind is not Kind.OTHER or bool(other.parts)
         if own.kind in _NUMBERS and other.kind in _NUMBERS:
             return not self.is_fixed or own.kind is Kind.FLOAT
         return own == other and own.kind is not Kind.OTHER
@@ -203,10 +209,24 @@ class ColumnKind(NamedTuple):
         if not self.is_read:
             return Coerced(pa.array([_shown(value) for value in values], pa.string()))
         column = _Column(values)
+        if (nested := self._nested_type(column.values)) is not None:
+            column.reject(lambda value: _why_not_nested(value, nested))
+            return column.coerced(pa.array(column.values, nested))
         column.reject(_why_no_unicode)
         column.reject(lambda value: _NO_SCALAR if kind_of(value) is Kind.OTHER else None)
         array, rejects = coerce(column.values, self._kinds(column.values))
         return Coerced(self._cast(array), (*column.rejects, *rejects))
+
+    def _nested_type(self, values: Sequence[Any]) -> pa.DataType | None:
+        """Return the type of a nested column: its own, or that of values like the first."""
+        if pa.types.is_nested(self.type) and not self.is_open:
+            return self.type
+        first = next((value for value in values if value is not None), None)
+        if not isinstance(first, dict | list) or not (self.is_open or pa.types.is_null(self.type)):
+            return None
+        with suppress(*UNREADABLE):
+            return array_of([value for value in values if isinstance(value, type(first))]).type
+        return array_of([first]).type
 
     def _moments(self, values: Sequence[Any]) -> Coerced:
         with suppress(*UNREADABLE):
@@ -236,7 +256,16 @@ class ColumnKind(NamedTuple):
         """Cast an array to the column's type, except a mix of numbers."""
         if pa.types.is_null(array.type):
             return pa.nulls(len(array), self.type)
-        return array if self.is_loose or not self.is_read else array.cast(self.type)
+        is_free = self.is_loose or self.is_open or not self.is_read
+        return array if is_free else array.cast(self.type)
+
+
+def _why_not_nested(value: Any, kind: pa.DataType) -> str | None:
+    try:
+        pa.array([value], kind)
+    except UNREADABLE:
+        return f"the column holds {kind}; give it values of this type"
+    return None
 
 
 def _why_no_unicode(value: Any) -> str | None:
@@ -266,7 +295,9 @@ def coerced_to_load(inputs: Inputs, schema: Schema, names: Iterable[str]) -> Inp
     roles = _roles(schema, typed=inputs.typed)
 
     def wanted(table: Input) -> dict[str, Kinds]:
-        expected = {name: type_expected(schema, table, name) for name in names}
+        # A value within a nested column is not coerced: it is an error of its column.
+        own = [n for n in names if path_of(n) is None or n in table.source.schema.names]
+        expected = {name: type_expected(schema, table, name) for name in own}
         found = {n: () if t == UNKNOWN else (t.kind,) for n, t in expected.items()} | roles
         return {
             name: kinds

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from sase.base.paths import path_of
 from sase.binding import Schema
 from sase.binding.types import UNKNOWN, DataType, Kind, merged
 from sase.engine.columns.arrow.input import Input, Inputs
@@ -121,8 +122,15 @@ def _may_lack(inputs: Inputs, name: str, schema: Schema, expected: Targets) -> b
 
 def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataType:
     """Return the type that a column is decoded into: the schema's, if it can hold every value."""
-    if name in table.unreadable:
-        raise table.unreadable[name]
+    path = path_of(name)
+    column = name if path is None or name in table.unreadable else path.column
+    if column in table.unreadable:
+        raise table.unreadable[column]
+    if found.kind is Kind.OTHER and table.arrow_type(name) is None:
+        raise SchemaError(
+            f"{table.where}`{column}` has the type {table.arrow_type(column)}, which has no"
+            f" `{name}`: compile the query for these events, or cast the column"
+        )
     if found.kind is Kind.OTHER:
         raise SchemaError(
             f"{table.where}`{name}` has the type {table.arrow_type(name)}, which no condition can"
