@@ -134,7 +134,9 @@ def test_nested_columns(follow: Follow) -> None:
         '{"ts": 3, "type": "B", "user": 7, "tags": ["new"]}',
         '{"ts": 4, "type": "B", "user": {"id": 1}, "tags": ["old"]}',
     ]
-    query = "EVENT SEQ(A a, B b) WHERE [user.id] AND b.tags[1] = 'new' RETURN b.tags AS t, a.user.id"
+    query = (
+        "EVENT SEQ(A a, B b) WHERE [user.id] AND b.tags[1] = 'new' RETURN b.tags AS t, a.user.id"
+    )
     for chunks in (lines, ["\n".join(lines[:2]), *lines[2:]], ["\n".join(lines)]):
         status, out, err = follow(chunks, "-q", query, *PUT_ASIDE)
         assert status == 0 and "1 row could not be used" in err
