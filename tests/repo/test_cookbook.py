@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sase
+from sase.cli.main import main
 from tests.repo.source import ROOT
 
 PAGE = ROOT / "docs" / "cookbook.md"
@@ -90,3 +91,21 @@ def test_a_recipe_prints_its_result_and_sql_finds_the_same(
     table = rows(found)
     assert table
     assert in_order(in_duckdb(blocks["postgresql"], file, names.get("events"))) == in_order(table)
+
+
+PLAIN = [(file, blocks) for _, file, blocks in RECIPES if "python" not in blocks]
+
+
+@pytest.mark.parametrize(("file", "blocks"), PLAIN)
+def test_the_program_prints_the_same_table(
+    file: str,
+    blocks: dict[str, str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    query = tmp_path / "query.sase"
+    query.write_text(blocks["sql"], encoding="utf-8")
+    main(["run", str(query), "--events", file])
+    assert capsys.readouterr().out == blocks["text"].partition("\n")[2]
