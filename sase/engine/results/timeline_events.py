@@ -123,6 +123,8 @@ class _HeldEvents:
                     f" {known}: name the column, as in  key={{'column': value}}"
                 )
             return {self._keys[0]: key}
+        if not key:
+            raise PlanError("key={}: a key has a value for at least one column: leave it out")
         names = self._history.names(None)
         for name in key:
             if name not in names and name not in self._keys:
@@ -149,12 +151,14 @@ class _HeldEvents:
                 column = column.cast(column.type.value_type)
             try:
                 scalar = pa.scalar(value, column.type)
-                equal = pc.equal(column, scalar)
-            except (pa.ArrowException, TypeError, ValueError, OverflowError) as problem:
+                equal = pc.equal(column, scalar) if scalar.as_py() == value else None
+            except (pa.ArrowException, TypeError, ValueError, OverflowError):
+                equal = None
+            if equal is None or value is None:
                 raise PlanError(
                     f"key: {value!r} is no value of `{name}`, which has the type {column.type}:"
                     " give one of this type"
-                ) from problem
+                )
             found &= equal.fill_null(False).to_numpy()
         return found
 
@@ -165,7 +169,7 @@ class _HeldEvents:
 
     def _events(self, positions: Numbers, variables: Iterable[str] = ()) -> tuple[ShownEvent, ...]:
         times, (codes, names) = self._history.times(positions), self._history.types(positions)
-        types = [*names, ""]  # an event without a type has a negative code
+        types = [*names, "no type"]  # with a negative code
         texts, rows = self._texts(times), self._history.rows(positions).tolist()
         kinds = [types[max(code, -1)] for code in codes.tolist()]
         bound = [*variables] or [""] * len(rows)
@@ -278,8 +282,8 @@ class _HeldEvents:
         """How many matches are under way, by the times of their first and last events."""
         begin, end = int(first.min()), int(last.max())
         edges = np.array([begin + (end - begin) * n // BARS for n in range(BARS + 1)], np.int64)
-        edges[-1] += 1
         begun = np.searchsorted(np.sort(first), edges[1:], "left")
+        begun[-1] = len(first)
         over = np.searchsorted(np.sort(last), edges[:-1], "left")
         texts = self._texts(np.array([begin, end]))
         return Density(begin, end, tuple((begun - over).tolist()), (texts[0], texts[1]))

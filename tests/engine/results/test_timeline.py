@@ -393,6 +393,9 @@ def test_matches_without_their_input(tmp_path: Path) -> None:
         ({"key": {"kk": 1}}, "no column `kk`; did you mean `k`?"),
         ({"key": "x"}, "'x' is no value of `k`, which has the type int64"),
         ({"key": {"k": object()}}, "is no value of `k`"),
+        ({"key": 1.5}, "1.5 is no value of `k`"),
+        ({"key": {"k": None}}, "None is no value of `k`"),
+        ({"key": {}}, "at least one column"),
     ],
 )
 def test_errors(options: dict[str, Any], said: str) -> None:
@@ -411,6 +414,34 @@ def test_imprecise_time_is_refused() -> None:
     matches = sase.match("EVENT SEQ(A a, B b) WITHIN 9", rows, time=("from", "to"))
     with pytest.raises(PlanError, match="with imprecise time"):
         matches.timeline()
+
+
+def test_times_of_all_kinds() -> None:
+    most = 2**63 - 1
+    ends = [
+        {"ts": ts, "type": kind, "k": 1}
+        for ts, kind in ((-most, "A"), (most - 1, "A"), (most, "B"))
+    ]
+    timeline = sase.match("EVENT SEQ(A a, B b, !(D d)) WITHIN 9", ends).timeline()
+    assert [tuple(each) for each in timeline.matches[0].absences] == [("d", most, most + 8)]
+    assert timeline.ticks[-1] == (most + 8, str(most))
+    root = svg(timeline)
+    assert [row for row, _ in places(of_class(root, "match")[0], "event")] == [1, 2]
+    rows = [
+        {"ts": datetime(2026, 1, 1, 4 * n, tzinfo=UTC), "type": kind}
+        for n, kind in enumerate("AXB")
+    ]
+    days = sase.match("EVENT SEQ(A a, B b) WITHIN 2 days", rows).timeline()
+    assert [text for _, text in days.ticks] == [
+        "2026-01-01 00:00:00Z", "03:20:00Z", "06:40:00Z", "10:00:00Z",
+    ]  # fmt: skip
+    assert days.matches[0].skipped[0].at == "2026-01-01 04:00:00Z"
+
+
+def test_events_without_a_type() -> None:
+    rows = [{"ts": n, "v": n} for n in range(5)]
+    found = sase.match("EVENT SEQ(A a, B b) WITHIN 9", rows, types={"A": "v=0", "B": "v=3"})
+    assert str(found.timeline()).endswith("skipped 2 no type")
 
 
 def test_no_match_and_values_are_plain() -> None:
