@@ -187,9 +187,7 @@ class _HeldEvents:
             branch = int(one.branches[0])
             levels = levels_of(plan.union)[branch]
             plan, one = plan.branches[branch], levels.native(one)
-        names = [_name(plan, one, n) for n in range(len(one.events))]
-        order = np.argsort(one.events, kind="stable")
-        events, window = one.events[order], window_of(plan.operators)
+        events, window = one.events, window_of(plan.operators)
         if any(map(_has_absences, plan.positives)):
             notes[IN_GROUPS] = None
         found = (self._absence(one, each, window) for each in negations_of(plan.operators))
@@ -199,7 +197,7 @@ class _HeldEvents:
             notes[PER_PARTITION] = None
         elif window is not None:
             band = self._time(int(events[0])), self._reach(int(events[0]), window, 1)
-        bound = self._events(events, [names[n] for n in order])
+        bound = self._events(events, [_name(plan, one, n) for n in range(len(events))])
         return ShownMatch(number, bound, self._skipped(events, notes), absences, band)
 
     def _skipped(self, events: Numbers, notes: dict[str, None]) -> tuple[ShownEvent, ...]:
@@ -281,9 +279,10 @@ class _HeldEvents:
     def density(self, first: Numbers, last: Numbers) -> Density:
         """How many matches are under way, by the times of their first and last events."""
         begin, end = int(first.min()), int(last.max())
-        edges = np.array([begin + (end - begin) * n // BARS for n in range(BARS + 1)], np.int64)
-        begun = np.searchsorted(np.sort(first), edges[1:], "left")
-        begun[-1] = len(first)
+        size = end - begin + 1  # both included
+        bars = min(BARS, size)
+        edges = [begin + size * n // bars for n in range(bars + 1)]
+        begun = np.searchsorted(np.sort(first), [edge - 1 for edge in edges[1:]], "right")
         over = np.searchsorted(np.sort(last), edges[:-1], "left")
         texts = self._texts(np.array([begin, end]))
         return Density(begin, end, tuple((begun - over).tolist()), (texts[0], texts[1]))

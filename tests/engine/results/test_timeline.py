@@ -17,6 +17,7 @@ import pytest
 
 import sase
 from sase.engine.pipeline import batch
+from sase.engine.results.matches import Matches
 from sase.engine.results.timeline import BARS, COLOUR, LEFT, PLOT, SHAPES, Timeline
 from sase.errors import PlanError
 from tests.drawing.draw import Draw
@@ -186,10 +187,10 @@ def test_the_density_counts_matches_under_way() -> None:
         assert density is not None and timeline.count == len(matches)
         ends = [(rows[m["a"]]["ts"], rows[m["b"]]["ts"]) for m in matches.rows.to_pylist()]
         assert (density.begin, density.end) == (min(ends)[0], max(end for _, end in ends))
-        span, bars = density.end - density.begin, len(density.counts)
+        span, bars = density.end - density.begin + 1, len(density.counts)
+        assert bars == min(60, span)
         for number, count in enumerate(density.counts):
             left, right = (density.begin + span * n // bars for n in (number, number + 1))
-            right += number == bars - 1
             assert count == sum(begin < right and end >= left for begin, end in ends)
         bins = of_class(svg(timeline), "bin")
         assert [int(each.get("data-count", "")) for each in bins] == [*density.counts]
@@ -197,6 +198,23 @@ def test_the_density_counts_matches_under_way() -> None:
         assert heights == [
             pytest.approx(BARS * count / max(density.counts), abs=0.06) for count in density.counts
         ]
+
+
+def test_the_density_of_single_events() -> None:
+    density = timeline_of("SEQ(B b)", n=1).density
+    assert density is not None and (density.begin, density.end) == (2, 3)
+    assert density.counts == (1, 1)
+    assert len(of_class(svg(timeline_of("SEQ(B b)", n=1)), "bin")) == 2
+
+
+def test_matches_of_several_batches_are_numbered_together() -> None:
+    query = "EVENT SEQ(A a, B b) WHERE [k] WITHIN 20"
+    matcher = sase.compile(query, table(ROWS)).open()
+    pushed = [matcher.push(table([row]).to_batches()[0]) for row in ROWS]
+    joined = Matches.of([part for each in pushed for part in each.parts], pushed[-1].report)
+    timeline, whole = joined.timeline(key=1), sase.match(query, table(ROWS)).timeline(key=1)
+    assert [match.number for match in timeline.matches] == [1, 2]
+    assert (timeline.matches, timeline.events) == (whole.matches, whole.events)
 
 
 @pytest.mark.random
@@ -261,6 +279,10 @@ def test_series_groups_sets_and_choices() -> None:
     choice = timeline_of("SEQ(A a, !(X n), D d) OR SEQ(D a, !(B n), C d) WHERE [k]")
     assert names(choice) == [("a", 6), ("d", 7)]
     assert [tuple(each) for each in choice.matches[0].absences] == [("n", 6, 7)]
+    turned = timeline_of("SEQ(SET(D d, B b), C x) WHERE [k]")
+    assert names(turned) == [("b", 3), ("d", 6), ("x", 7)]
+    other = timeline_of("SEQ(X a, B b) OR SEQ(D b, C a) WHERE [k]")
+    assert [names(other, n) for n in (0, 2)] == [[("a", 1), ("b", 2)], [("b", 6), ("a", 7)]]
     # The gap of an empty series ends at the next event.
     empty = timeline_of("SEQ(A a, B b, !(D n), Z* z[], C c) WHERE [k]")
     gaps = {(each.begin, each.end) for match in empty.matches for each in match.absences}
