@@ -244,6 +244,7 @@ def test_the_key_chooses_matches_and_events() -> None:
                 tuple(row.values()) for row in matches.rows.to_pylist() if rows[row["a"]]["k"] == 1
             ]
             assert [tuple(e.row for e in m.events) for m in timeline.matches] == own
+            assert timeline.count == len(own)
             if own and not timeline.aligned:
                 assert [event.row for event in timeline.events] == [
                     n for n, row in enumerate(rows)
