@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sase.engine.pipeline.matcher import Matcher
     from sase.engine.results.funnel import Funnel
     from sase.engine.results.matches import Matches
+    from sase.engine.results.timeline import Timeline
     from sase.engine.set_results.compressed_matches import CompressedMatches
     from sase.engine.set_results.counted import MatchCount
     from sase.errors import (
@@ -75,6 +76,7 @@ _HOMES = {
     "Schema": "sase.binding",
     "Script": "sase.api.script",
     "ScriptMatcher": "sase.api.script",
+    "Timeline": "sase.engine.results.timeline",
     "WhyNot": "sase.diagnostics.why_not.why_not",
     "aggregate": "sase.binding.values.aggregates",
     "compare": "sase.api.compare",
@@ -114,6 +116,7 @@ __all__ = [
     "Schema",
     "Script",
     "ScriptMatcher",
+    "Timeline",
     "WhyNot",
     "aggregate",
     "compare",

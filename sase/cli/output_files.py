@@ -62,12 +62,18 @@ def check_target(target: Target) -> None:
     from sase.engine.results.sinks import writer_for
     from sase.errors import DataError
 
-    option, path = target
     check_local(target)
     try:
-        writer_for(path)
+        writer_for(target.path)
     except DataError as problem:
-        raise ArgumentError(f"{option} {problem}") from problem
+        raise ArgumentError(f"{target.option} {problem}") from problem
+    check_place(target)
+
+
+def check_place(target: Target) -> None:
+    """Refuse a file that cannot be there: in no folder, or in place of a folder or a device."""
+    option, path = target
+    check_local(target)
     folder = os.path.dirname(path) or os.curdir
     if not os.path.isdir(folder):
         raise ArgumentError(

@@ -10,6 +10,7 @@ from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
+from sase.base.files import write_whole
 from sase.cli.event_arguments import (
     add_events,
     add_inputs,
@@ -20,7 +21,7 @@ from sase.cli.event_arguments import (
 )
 from sase.cli.follow import check_followed, follow
 from sase.cli.messages import Progress, counted, notify, warnings_as_messages
-from sase.cli.output_files import add_csv_safe
+from sase.cli.output_files import Target, add_csv_safe, check_place, check_unread, is_same
 from sase.cli.queries import STANDARD_INPUT, ArgumentError, Terminated, refuse_given
 from sase.cli.results import SHOWN, Delivery, OutputFiles, deliver_form, output_files
 from sase.cli.script_arguments import (
@@ -70,6 +71,12 @@ def configure(parser: ArgumentParser) -> None:
         "--wide", action="store_true", help="do not cut the lines of a table at the terminal's edge"
     )
     parser.add_argument(
+        "--html",
+        metavar="FILE",
+        help="also write a page with a picture of the first matches along time: their events, those"
+        " that they skipped, absences and windows; of one query",
+    )
+    parser.add_argument(
         "--follow",
         action="store_true",
         help="--events is a file of CSV or JSON lines that grows, or - for standard input: tell"
@@ -111,6 +118,7 @@ def run(arguments: Namespace) -> int:
             files = output_files(program, bad_suffix=".jsonl")
             return follow(program, files, ending)
         files = output_files(program)
+        _check_page(program, files)
         with ExitStack() as stack:
             for each in program.inputs.values():
                 stack.enter_context(events_in_a_file(each))
@@ -136,6 +144,7 @@ def _check(program: GivenProgram) -> None:
         f"--output {arguments.output}": arguments.output in FORMS,
         "--threads": arguments.threads is not None,
         "--max-matches": arguments.max_matches is not None,
+        "--html": arguments.html is not None,
     }
     refuse_given(given, "--follow, which has no end")
     by_lines = {"--schema": arguments.schema is not None}
@@ -167,6 +176,26 @@ def _check_stream(program: GivenProgram) -> None:
             f"--format {arguments.format}: a terminal cannot show this: lead it to a program or a"
             f" file, as in  … | duckdb  or  > found.{arguments.format}"
         )
+
+
+def _check_page(program: GivenProgram, files: OutputFiles) -> None:
+    """Refuse a page of several statements or of no matches, and one that cannot be written."""
+    arguments = program.arguments
+    if arguments.html is None:
+        return
+    given = {"--html": True}
+    if not program.graph.is_lone:
+        refuse_given(given, "a script")
+    if arguments.output in FORMS:
+        refuse_given(given, f"--output {arguments.output}, which lists no matches")
+    target = Target("--html", arguments.html)
+    check_place(target)
+    check_unread(target, arguments)
+    for path in (*files.matches.values(), *files.bad_rows.values()):
+        if is_same(path, target.path):
+            raise ArgumentError(
+                f"--html {path}: other results are written there: name another file"
+            )
 
 
 def _run(program: GivenProgram, files: OutputFiles, ending: Ending) -> None:
@@ -228,7 +257,10 @@ class _FileRun:
             self._reports[name] = report
         else:
             watch = partial(setattr, progress, "rows")
-            self._deliver(name, run_query(lone, guard=guard, watch=watch, **settings))
+            matches = run_query(lone, guard=guard, watch=watch, **settings)
+            if arguments.html is not None:
+                write_whole(arguments.html, matches.timeline().to_html().encode())
+            self._deliver(name, matches)
         self._take_bad({None: self._reports[name].quarantined})
         self._bad_rows[None] = self._reports[name].bad  # each row once
 
@@ -294,5 +326,7 @@ class _FileRun:
         if self._program.graph.is_lone:
             (rows,) = (report.rows for report in self._reports.values())
         rate = f", {rows / seconds / 1e6:,.1f} million a second" if rows > FEW else ""
+        if (path := self._program.arguments.html) is not None:
+            notify([f"a picture of the first matches: {path}"])
         of = f" in {counted(rows, 'row')}, {seconds:.2f} s{rate}"
         self._delivery.conclude(self._counts, of, aside)

@@ -134,6 +134,7 @@ HOMES = {
         "sase.engine.results.funnel",
         "sase.engine.results.repr",
         "sase.engine.results.sinks",
+        "sase.engine.results.timeline_events",
         "sase.engine.pipeline.matcher",
         "sase.diagnostics.why_not",
         "sase.generate",

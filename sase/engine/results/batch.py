@@ -211,13 +211,14 @@ class MatchBatch:
 
     def _times(self, positions: Numbers | Bindings) -> dict[str, pa.Array]:
         """The columns `ts_start`, `ts_end` and `detected_at`."""
-        given = self.history.type_of(self.shape.schema.time, None)
-        known = self._time_type(given)
         names = ("ts_start", "ts_end", "detected_at")
-        return {
-            name: time_array(times, known, given)
-            for name, times in zip(names, self.moments(positions), strict=True)
-        }
+        moments = self.moments(positions)
+        return {name: self.shown(times) for name, times in zip(names, moments, strict=True)}
+
+    def shown(self, times: Numbers) -> pa.Array:
+        """Raw times with the type of the time column."""
+        given = self.history.type_of(self.shape.schema.time, None)
+        return time_array(times, self._time_type(given), given)
 
     def _time_type(self, given: pa.DataType | None) -> DataType:
         """The type of times, from the schema or the given column."""

@@ -98,8 +98,8 @@ class Funnel:
                     own.keys / begun if begun else 0.0,
                     own.keys / previous if previous else 0.0,
                     previous - own.keys,
-                    None if before is None else _duration(own.before, unit),
-                    None if before is None else _duration(own.first, unit),
+                    None if before is None else duration_of(own.before, unit),
+                    None if before is None else duration_of(own.first, unit),
                     tuple((s, each.keys) for s, each in zip(asked.strategies, every, strict=True)),
                 )
             )
@@ -131,7 +131,7 @@ class Funnel:
                 printable(each.name), "█" * round(BAR * each.share), f"{each.keys:,}",
                 *(f"{count:,}" for _, count in each.by_strategy[1:]), f"{each.share:.1%}",
                 "" if is_first else f"{each.of_previous:.1%}",
-                "" if is_first else f"{each.lost:,}", _shown(each.from_previous),
+                "" if is_first else f"{each.lost:,}", shown_duration(each.from_previous),
             ])  # fmt: skip
         yield from text_table(rows, texts=2)
         yield from (f"No event is of the step {name!r}." for name in self.missing)
@@ -151,7 +151,7 @@ class Funnel:
 def _bar(step: StepCount, top: int) -> str:
     """A step in the picture: its name, its bar and its numbers."""
     length = WIDTH * step.share
-    numbers = [f"{step.keys:,}", f"{step.share:.1%}", _shown(step.from_previous)]
+    numbers = [f"{step.keys:,}", f"{step.share:.1%}", shown_duration(step.from_previous)]
     return (
         f'<text x="118" y="{top + 17}" text-anchor="end">{escape(printable(step.name))}</text>'
         f'<rect x="126" y="{top + 4}" width="{max(length, 1):.0f}" height="18" fill="#4269d0"/>'
@@ -169,14 +169,15 @@ def _plain(step: StepCount) -> Iterator[tuple[str, Any]]:
         yield from step.by_strategy
 
 
-def _duration(raw: float | None, unit: int | None) -> timedelta | float | None:
+def duration_of(raw: float | None, unit: int | None) -> timedelta | float | None:
+    """Convert a raw time; `unit` are its nanoseconds, None for plain numbers."""
     if raw is None or unit is None:
         return raw
     return timedelta(microseconds=raw * unit / 1000)
 
 
-def _shown(value: timedelta | float | None) -> str:
-    """A duration in its two greatest units, or a number."""
+def shown_duration(value: timedelta | float | None) -> str:
+    """Format a duration in its two greatest units, or a number."""
     if not isinstance(value, timedelta):
         return "" if value is None else f"{value:,g}"
     seconds, found = value.total_seconds(), list[str]()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -24,10 +24,15 @@ from sase.engine.results.batch import (
     gathered,
 )
 from sase.engine.results.repr import ROWS, as_html, as_text
-from sase.errors import BudgetError
+from sase.errors import BudgetError, PlanError
+
+if TYPE_CHECKING:
+    from sase.engine.results.timeline import Timeline
 
 # Bytes of matches converted at once, if memory is limited.
 MOST_BYTES = 1 << 20
+# Matches that a timeline shows.
+DRAWN = 10
 # Errors of pandas for values that it cannot hold, such as dates after 9999.
 NOT_HELD = (ValueError, ArithmeticError, pa.ArrowException)
 # Yields batches in the order of results, at least one, even if empty; returns the report.
@@ -250,6 +255,28 @@ class Matches(Sequence[dict[str, Any]]):
                 first.append(_materialized(part.between(0, count - seen)))
             seen += len(part)
             yield seen
+
+    def timeline(self, key: object = None, n: int = DRAWN) -> Timeline:
+        """A picture of the first `n` matches along time, for notebooks, as a page and as text.
+
+        It shows the events of each match, those that it skipped, absences and windows. `key` is a
+        value of the query's equivalence test, or a dict of column → value: only matches with such
+        an event are drawn. The matches must hold their input. Those of files that are read in
+        pieces, and copies, do not, which is a `PlanError`.
+        """
+        from sase.engine.results.timeline_events import timeline_of
+
+        parts = [] if self._in_pieces else self.parts
+        if not parts or not all(isinstance(part, MatchBatch) for part in parts):
+            remedy = (
+                "the files are read in pieces, as they are too large to be held: read some of their"
+                " rows into a table, such as those of one key, and search these"
+                if self._in_pieces
+                else "a copy or a pickle has no input: make the timeline before"
+            )
+            raise PlanError(f"these matches do not hold the events around them: {remedy}")
+        held = [part for part in parts if isinstance(part, MatchBatch)]
+        return timeline_of(held, key, n, self.report.notes)
 
     @property
     def is_searched(self) -> bool:

@@ -90,23 +90,24 @@ def cells_of(table: pa.Table, type_column: str | None) -> tuple[list[str], list[
     if not isinstance(table.schema.field(0).type, pa.StructType):
         table = table.drop_columns(["ts_start", "ts_end"])
     return list(map(printable, table.column_names)), [
-        [printable(_cell(value, type_column)) for value in row.values()]
+        [printable(cell_text(value, type_column)) for value in row.values()]
         for row in python_values(structs(table))
     ]
 
 
-def _cell(value: Any, type_column: str | None) -> str:
+def cell_text(value: Any, type_column: str | None = None) -> str:
+    """Format a value of a result; events are without their type."""
     match value:
         case None:
             return "NULL"
         case dict():
             shown = {name: v for name, v in value.items() if name != type_column}
-            cells = {name: _cell(v, type_column) for name, v in shown.items()}
+            cells = {name: cell_text(v, type_column) for name, v in shown.items()}
             # The variables of an iteration, in brackets.
             inner = {name: f"({cells[name]})" for name, v in shown.items() if isinstance(v, dict)}
             return " ".join(f"{name}={cell}" for name, cell in {**cells, **inner}.items())
         case list():
-            shown_here = [_cell(each, type_column) for each in value[:SHOWN]]
+            shown_here = [cell_text(each, type_column) for each in value[:SHOWN]]
             more = [f"… {len(value) - SHOWN:,} more"] if len(value) > SHOWN else []
             return f"[{', '.join([*shown_here, *more])}]"
         case datetime():

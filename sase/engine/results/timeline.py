@@ -1,0 +1,340 @@
+"""Matches along time: events, skipped events, absences and windows, as a value, text and picture.
+
+The picture is SVG in which shapes and patterns, not colours alone, carry meaning.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import NamedTuple
+from zlib import crc32
+
+from sase.printable import printable, printable_lines
+
+# Points of the picture: labels, the time axis, a row, the bars of the density, the margin.
+LEFT, PLOT, ROW, BARS, MARGIN = 150, 640, 48, 44, 30
+WIDTH = LEFT + PLOT + MARGIN
+# Its contrast is at least 3:1 on white and on near black.
+COLOUR = "#4b7bec"
+# A shape for each of the first types, around (0, 0); all other types share the last one.
+SHAPES = (
+    "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
+    "M-5-5h10v10h-10z",
+    "M0-6 6 5h-12z",
+    "M0-6 6 0 0 6-6 0z",
+    "M0 6 6-5h-12z",
+    "M-2-6h4v4h4v4h-4v4h-4v-4h-4v-4h4z",
+    "M-6-6 0-2 6-6 2 0 6 6 0 2-6 6-2 0z",
+    "M-3-3h6v6h-6z",
+)
+STYLE = """:root { color-scheme: light dark; }
+body { background: Canvas; color: CanvasText; font: 1rem/1.5 system-ui, sans-serif; margin: 2rem; }
+@media (prefers-color-scheme: dark) { body { background: #14181f; color: #e7ebf1; } }
+pre { white-space: pre-wrap; }"""
+
+
+class ShownEvent(NamedTuple):
+    """An event: its raw time and the same as text, type, input row, and variable if bound."""
+
+    time: int
+    at: str
+    type: str
+    row: int
+    variable: str = ""
+
+
+class Absence(NamedTuple):
+    """A negative component or sequence, and the raw times between which it has no event."""
+
+    name: str
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class ShownMatch:
+    """A match by its number among all matches, and the events that it skipped.
+
+    `skipped` are the events from its first to its last one that it does not bind, of its key if the
+    query has one. `window` is the time in which the window lets events be, if it is drawn.
+    """
+
+    number: int
+    events: tuple[ShownEvent, ...]
+    skipped: tuple[ShownEvent, ...] = ()
+    absences: tuple[Absence, ...] = ()
+    window: tuple[int, int] | None = None
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The earliest and the latest time that is drawn of it, without its window."""
+        own = [event.time for event in self.events]
+        times = (*own, *(time for each in self.absences for time in each[1:]))
+        return min(times), max(times)
+
+    @property
+    def sentence(self) -> str:
+        """The match as text."""
+        bound = " → ".join(f"{e.variable} {e.type} {e.at} (row {e.row:,})" for e in self.events)
+        absent = "".join(f"; no {each.name}" for each in self.absences)
+        counts = Counter(event.type for event in self.skipped)
+        kinds = ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
+        skipped = f"; skipped {kinds}" if kinds else ""
+        return printable(f"match {self.number:,}: {bound}{absent}{skipped}")
+
+
+class Density(NamedTuple):
+    """The numbers of matches under way in equal parts of the time from `begin` to `end`."""
+
+    begin: int
+    end: int
+    counts: tuple[int, ...]
+    labels: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Some matches along time, and in a notebook a picture of them.
+
+    `count` is the number of all matches, or of those of the `key`. `events` are the events of the
+    key in the time that is drawn, or those of the drawn matches, skipped ones included. If the
+    matches are far apart, they are `aligned`: times count from the first event of each, and there
+    are no such events. `ticks` are raw times with their texts. `notes` name the parts that are not
+    drawn.
+    """
+
+    matches: tuple[ShownMatch, ...]
+    count: int
+    events: tuple[ShownEvent, ...]
+    ticks: tuple[tuple[int, str], ...]
+    begin: int
+    end: int
+    aligned: bool = False
+    density: Density | None = None
+    key: Mapping[str, object] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def heading(self) -> str:
+        """The numbers of matches and of those that are drawn."""
+        of = ", ".join(f"{name} = {value}" for name, value in (self.key or {}).items())
+        found = "1 match" if self.count == 1 else f"{self.count:,} matches"
+        drawn = f", the first {len(self.matches):,} drawn" if len(self.matches) < self.count else ""
+        return printable(f"{found}{f' of {of}' if of else ''}{drawn}")
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """The timeline as lines of text."""
+        yield self.heading
+        yield from (match.sentence for match in self.matches)
+        yield from (f"note: {printable(note)}" for note in self.notes)
+
+    def __str__(self) -> str:
+        return printable_lines("\n".join(self.lines))
+
+    def __repr__(self) -> str:
+        """Return the text, as names of events are escaped for terminals."""
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """Return the heading, the picture if there is a match, and the notes as paragraphs."""
+        notes = "".join(f"<p>{_text(note)}</p>" for note in self.notes)
+        drawing = _svg(self) if self.matches else ""
+        return f"<div><p><b>{_text(self.heading)}</b></p>{drawing}{notes}</div>"
+
+    def to_html(self) -> str:
+        """Return a page with the picture and the same as text, which needs no other file."""
+        title, text = escape(self.heading), escape(str(self))
+        return (
+            f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+            f"<style>\n{STYLE}\n</style></head>\n<body>{self._repr_html_()}\n"
+            f"<details><summary>The same as text</summary><pre>{text}</pre></details>"
+            "</body></html>\n"
+        )
+
+
+# ---------------------------------------------------------------- the picture
+
+
+def _svg(timeline: Timeline) -> str:
+    said = escape(". ".join(timeline.lines))
+    # The pattern of one picture must not depend on another picture of the same page.
+    hatch = f"sase-hatch-{crc32(said.encode()):08x}"
+    drawing = _Drawing(timeline, hatch)
+    body = "".join(drawing.parts())
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{said}"'
+        f' viewBox="0 0 {WIDTH} {drawing.height}" width="{WIDTH}" style="max-width:100%"'
+        ' fill="currentColor" font-family="sans-serif" font-size="12">'
+        f'<defs><pattern id="{hatch}" width="7" height="7" patternUnits="userSpaceOnUse"'
+        ' patternTransform="rotate(45)"><path d="M0 0V7" stroke="currentColor" stroke-width="2"'
+        f' stroke-opacity=".35"/></pattern></defs>{body}</svg>'
+    )
+
+
+class _Drawing:
+    """Draws the parts of a timeline from top to bottom; `height` is that of the drawn parts."""
+
+    def __init__(self, timeline: Timeline, hatch: str) -> None:
+        bound = (event for match in timeline.matches for event in match.events)
+        others = (event for match in timeline.matches for event in match.skipped)
+        every = (*bound, *others, *timeline.events)
+        self._timeline, self._types = timeline, [*dict.fromkeys(event.type for event in every)]
+        self._hatching = f'fill="url(#{hatch})" stroke="currentColor" stroke-opacity=".5"'
+        self.height = 8
+
+    def parts(self) -> Iterator[str]:
+        if self._timeline.density is not None:
+            yield self._density()
+        if self._timeline.events:
+            yield self._lane()
+        yield from map(self._match, self._timeline.matches)
+        yield self._axis()
+        yield self._legend()
+
+    def _x(self, time: int) -> float:
+        begin, end = self._timeline.begin, self._timeline.end
+        return round(LEFT + PLOT * (min(max(time, begin), end) - begin) / (end - begin), 1)
+
+    def _density(self) -> str:
+        density = self._timeline.density
+        assert density is not None
+        top, most, width = self.height, max(density.counts), PLOT / len(density.counts)
+        self.height += BARS + 26
+        bars = "".join(
+            f'<rect class="bin" data-count="{count}" x="{LEFT + n * width:.1f}"'
+            f' y="{top + BARS - BARS * count / most:.1f}" width="{max(width - 1, 1):.1f}"'
+            f' height="{BARS * count / most:.1f}" fill="{COLOUR}"/>'
+            for n, count in enumerate(density.counts)
+        )
+        first, last = density.labels
+        return (
+            f'<g class="density">{_label(top + 12, f"all {self._timeline.count:,}")}'
+            f"{_label(top + 28, f'at most {most:,} at once')}{bars}"
+            f"{_small(LEFT, top + BARS + 14, first, 'start')}"
+            f"{_small(LEFT + PLOT, top + BARS + 14, last, 'end')}</g>"
+        )
+
+    def _lane(self) -> str:
+        """All events; those that no drawn match binds are pale."""
+        middle = self._next_row()
+        bound = {event.row for match in self._timeline.matches for event in match.events}
+        others = (each for each in self._timeline.events if each.row not in bound)
+        own = (each for each in self._timeline.events if each.row in bound)
+        marks = self._marks(others, middle, 0, "skipped") + self._marks(own, middle, 0, "event")
+        return f'<g class="lane">{_label(middle + 4, "events")}{marks}</g>'
+
+    def _match(self, match: ShownMatch) -> str:
+        middle, shift = self._next_row(), match.events[0].time if self._timeline.aligned else 0
+        found = [f"<title>{_text(match.sentence)}</title>", _label(middle + 4, f"{match.number:,}")]
+        if self._timeline.aligned:
+            found.append(_label(middle + 17, match.events[0].at))
+        if match.window is not None:
+            left, right = self._ends(*match.window, shift)
+            found.append(_band("window", left, right, middle, 13, _DASHED))
+            if match.window[1] - shift > self._timeline.end:
+                found.append(f'<text class="beyond" x="{LEFT + PLOT}" y="{middle + 4}">→</text>')
+        for absence in match.absences:
+            left, right = self._ends(absence.begin, absence.end, shift)
+            found.append(_band("absence", left, right, middle, 8, self._hatching))
+            found.append(_small(round((left + right) / 2, 1), middle + 23, f"no {absence.name}"))
+        first, last = self._ends(match.events[0].time, match.events[-1].time, shift)
+        line = f'<path class="line" d="M{first} {middle}H{last}" stroke="{COLOUR}"'
+        found.append(f'{line} stroke-width="2"/>')
+        found.append(self._marks(match.skipped, middle, shift, "skipped"))
+        found.append(self._marks(match.events, middle, shift, "event"))
+        return f'<g class="match" data-match="{match.number}">{"".join(found)}</g>'
+
+    def _ends(self, begin: int, end: int, shift: int) -> tuple[float, float]:
+        return self._x(begin - shift), self._x(end - shift)
+
+    def _marks(self, events: Iterable[ShownEvent], middle: int, shift: int, kind: str) -> str:
+        """The events of a row; of skipped events of one type and place, only one is drawn."""
+        seen, found, free = set[tuple[float, str]](), list[str](), 0.0
+        for event in events:
+            x = self._x(event.time - shift)
+            if kind == "skipped" and (x, event.type) in seen:
+                continue
+            seen.add((x, event.type))
+            found.append(
+                f'<path class="{kind}" data-row="{event.row}" d="{self._shape(event.type)}"'
+                f' transform="translate({x} {middle}{_PALE[kind]}><title>'
+                f"{_text(f'{event.variable} {event.type} {event.at}, row {event.row:,}'.strip())}"
+                "</title></path>"
+            )
+            if event.variable and x >= free:
+                found.append(_small(x, middle - 15, event.variable))
+                free = x + 7 * len(event.variable) + 4
+        return "".join(found)
+
+    def _shape(self, type_name: str) -> str:
+        return SHAPES[min(self._types.index(type_name), len(SHAPES) - 1)]
+
+    def _axis(self) -> str:
+        top = self.height + 6
+        self.height += 32
+        since = "since the first event" if self._timeline.aligned else ""
+        places = ("start", *("middle",) * (len(self._timeline.ticks) - 2), "end")
+        ticks = "".join(
+            f'<path class="tick" d="M{self._x(time)} {top}v4" stroke="currentColor"/>'
+            + _small(self._x(time), top + 16, text, place)
+            for place, (time, text) in zip(places, self._timeline.ticks, strict=True)
+        )
+        line = f'<path d="M{LEFT} {top}h{PLOT}" stroke="currentColor"/>'
+        return f'<g class="axis">{line}{ticks}{_label(top + 16, since)}</g>'
+
+    def _legend(self) -> str:
+        """The shape of each type; hatched and pale parts."""
+        named = self._types
+        if len(named) > len(SHAPES):
+            named = [*named[: len(SHAPES) - 1], "others"]
+        found, x = list[str](), LEFT
+        self.height += 20
+        for shape, name in zip(SHAPES, named, strict=False):
+            width = 26 + round(8.5 * len(name))
+            if x + width > WIDTH and x > LEFT:
+                x, self.height = LEFT, self.height + 18
+            found.append(f'<path d="{shape}" transform="translate({x} {self.height - 4})"/>')
+            found.append(f'<text x="{x + 10}" y="{self.height}">{_text(name)}</text>')
+            x += width
+        self.height += 18
+        said = "pale: skipped · hatched: absent · dashed: window"
+        found.append(_small(LEFT, self.height, said, "start"))
+        self.height += 8
+        return f'<g class="legend">{"".join(found)}</g>'
+
+    def _next_row(self) -> int:
+        """The middle of the next row."""
+        self.height += ROW
+        return self.height - ROW // 2
+
+
+# The rest of a mark: a scale and a hollow shape for pale ones.
+_PALE = {
+    "event": f')" fill="{COLOUR}"',
+    "skipped": ') scale(.7)" fill="none" stroke="currentColor" stroke-opacity=".7"',
+}
+_DASHED = 'fill-opacity=".06" stroke="currentColor" stroke-opacity=".4" stroke-dasharray="3 3"'
+
+
+def _band(kind: str, left: float, right: float, middle: int, size: int, style: str) -> str:
+    width = max(round(right - left, 1), 1)
+    return (
+        f'<rect class="{kind}" x="{left}" y="{middle - size}" width="{width}"'
+        f' height="{2 * size}" {style}/>'
+    )
+
+
+def _label(y: int, text: str) -> str:
+    return f'<text x="{LEFT - 14}" y="{y}" text-anchor="end">{_text(text)}</text>'
+
+
+def _small(x: float, y: int, text: str, anchor: str = "middle") -> str:
+    return f'<text x="{x}" y="{y}" font-size="10" text-anchor="{anchor}">{_text(text)}</text>'
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))
