@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         SparkError,
         TimeLimitError,
     )
+    from sase.notebook import load_ipython_extension
     from sase.planning.explain import Explanation
 
 __version__ = "0.1.0.dev0"
@@ -82,6 +83,7 @@ _HOMES = {
     "explain": "sase.api.explain",
     "funnel": "sase.api.funnel",
     "interval": "sase.api.interval",
+    "load_ipython_extension": "sase.notebook",
     "match": "sase.api",
     "why": "sase.api.why_not",
 }
@@ -121,6 +123,7 @@ __all__ = [
     "explain",
     "funnel",
     "interval",
+    "load_ipython_extension",
     "match",
     "why",
 ]
