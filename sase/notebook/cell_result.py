@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # notebook is not trusted, all parts are shown one below the other.
 STYLE = """<style>
 .sase-tabs { display: flex; flex-wrap: wrap; gap: 0 1.2em; }
-.sase-tabs > label { order: 1; cursor: pointer; padding: 0.2em 0; }
+.sase-tabs > label { order: 1; position: relative; cursor: pointer; padding: 0.2em 0; }
 .sase-tabs > label:has(:checked) { font-weight: bold; border-bottom: 2px solid; }
 .sase-tabs > label:has(:focus-visible) { outline: 1px dotted; }
 .sase-tabs > label > input { position: absolute; opacity: 0; }

@@ -12,12 +12,15 @@ from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
 from IPython.utils.process import arg_split
 
+from sase.api.compiled_query import compile_query
 from sase.api.explain import explain
 from sase.api.matching import match
+from sase.api.plan import DEFAULT_PLAN
 from sase.api.why_not import why
 from sase.binding.input_options import INPUT_OPTIONS, InputOptions
 from sase.engine.results.matches import Matches
 from sase.engine.sources.discovered import Discovered
+from sase.lang.parser import is_script
 from sase.notebook.cell_result import CellResult
 
 ABOUT = """Find the matches of a query, which is the cell, and show them beside the plan.
@@ -73,17 +76,21 @@ class Magic:
         given = self.arguments(line)
         name, source = given.pop("out", None), self.source(given)
         params = self._parameters(given.pop("param", ()))
+        if not is_script(cell):
+            # Otherwise the columns of files would be read once more for the types in the plan.
+            source = compile_query(cell, source, params=params).source
         found = match(cell, source, params=params, **given)
-        # This searches, so an error comes before the variable is set. Compressed matches may be too
-        # many to be counted for this.
+        # This searches. Compressed matches may be too many to be counted for this.
         is_counted, is_listed = isinstance(found, int), isinstance(found, Matches)
         in_vain = found == 0 if is_counted else is_listed and not len(found)
+        kept = {name: given[name] for name in ("plan", "output", "limit") if name in given}
+        limits = {name: given[name] for name in ("timeout", "max_memory") if name in given}
+        plan = explain(cell, source, params=params, **kept)
+        recipe = given.get("plan", DEFAULT_PLAN)
+        reason = why(cell, source, params=params, plan=recipe, **limits) if in_vain else None
         if name is not None:
             self._shell.push({name: found})
-        plan = {key: given[key] for key in ("plan",) if key in given}
-        form = {key: given[key] for key in ("output", "limit") if key in given}
-        reason = why(cell, source, params=params, **plan) if in_vain else None
-        return CellResult(found, explain(cell, source, params=params, **plan, **form), reason)
+        return CellResult(found, plan, reason)
 
     def arguments(self, line: str) -> dict[str, Any]:
         """The arguments that a line gives."""

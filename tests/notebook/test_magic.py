@@ -78,12 +78,42 @@ def test_the_line(shell, line, query, count, monkeypatch):
     assert len(cell(shell, line, query).matches) == count
 
 
+def test_the_variable_keeps_its_value_after_an_error(shell):
+    cell(shell, "rows -o found")
+    before = shell.user_ns["found"]
+    for line, query in (("rows", "EVENT A a WHERE a.none = 1"), ("rows --max-matches 1", QUERY)):
+        assert isinstance(cell(shell, f"{line} -o found", query), sase.SaseError)
+        assert shell.user_ns["found"] is before
+
+
 def test_other_forms_of_the_result(shell):
     assert cell(shell, "rows --output count").matches == 2
     found = cell(shell, "rows --output compressed")
     assert found.matches.count() == 2
     assert found.why is None
     assert "compressed matches of a, b" in found._repr_html_()
+
+
+def test_the_types_of_a_file_are_found_once(shell, tmp_path, monkeypatch):
+    from sase.engine.sources import discovered
+
+    (tmp_path / "rows.csv").write_text("ts,type,id\n1,A,1\n2,B,1\n", encoding="utf-8")
+    found = list[frozenset[str]]()
+    real = discovered.infer_types
+    monkeypatch.setattr(
+        discovered, "infer_types", lambda files, named, **rest: found.append(named) or
+        real(files, named, **rest),
+    )  # fmt: skip
+    query = "EVENT SEQ(A a, B b) WHERE a.id = b.id WITHIN 5"
+    assert len(cell(shell, tmp_path / "rows.csv", query).matches) == 1
+    assert len(found) == 1
+
+
+def test_limits_are_those_of_the_search_and_of_the_reason(shell):
+    assert isinstance(cell(shell, "rows --timeout 0.000001"), sase.TimeLimitError)
+    backwards = "EVENT SEQ(B b, A a) WITHIN 5"
+    found = cell(shell, "rows --timeout 5min --max-memory '100 GB'", backwards)
+    assert found.why is not None
 
 
 def test_a_variable_comes_before_a_file_of_its_name(shell, tmp_path, monkeypatch):
