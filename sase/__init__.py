@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         SparkError,
         TimeLimitError,
     )
+    from sase.notebook import load_ipython_extension
     from sase.planning.explain import Explanation
 
 __version__ = "0.1.0.dev0"
@@ -84,6 +85,7 @@ _HOMES = {
     "explain": "sase.api.explain",
     "funnel": "sase.api.funnel",
     "interval": "sase.api.interval",
+    "load_ipython_extension": "sase.notebook",
     "match": "sase.api",
     "why": "sase.api.why_not",
 }
@@ -124,6 +126,7 @@ __all__ = [
     "explain",
     "funnel",
     "interval",
+    "load_ipython_extension",
     "match",
     "why",
 ]

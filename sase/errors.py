@@ -30,6 +30,7 @@ from typing import Any, Literal
 
 from sase.printable import on_one_line, printable, printable_message
 from sase.source import Source, Span
+from sase.user_frame import calling_line
 
 Severity = Literal["error", "warning"]
 # Characters of a query that an error message shows.
@@ -101,6 +102,11 @@ class SaseError(Exception):
     def __str__(self) -> str:
         # The `__str__` of KeyError, which `super` would call, puts the message in quotes.
         return printable_message(Exception.__str__(self))
+
+    def _render_traceback_(self) -> list[str]:
+        # IPython shows these lines in place of a traceback.
+        kind = "" if isinstance(self, QueryError) else f"{type(self).__name__}: "
+        return [*calling_line(self.__traceback__), f"{kind}{self}"]
 
 
 class QueryError(SaseError):

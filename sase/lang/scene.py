@@ -160,11 +160,15 @@ def _accepted(problem: UnexpectedInput, source: Source, entry: str) -> Set[str]:
     """The terminals accepted where the parser stopped."""
     if len(source.text) > LONGEST_STUDIED:
         state: Any = problem.interactive_parser
-    else:
-        # Parse again up to the error: the parser may have reduced rules before it failed.
-        before = source.text[: stopped_at(problem, source.text)]
-        state = parser().parse_interactive(before, start=entry)
-        state.exhaust_lexer()
+        return frozenset(state.accepts())
+    # Parse again up to the error: the parser may have reduced rules before it failed.
+    return accepted_after(source.text[: stopped_at(problem, source.text)], entry)
+
+
+def accepted_after(text: str, entry: str) -> Set[str]:
+    """The terminals accepted after a text; `UnexpectedInput` if it begins no query."""
+    state: Any = parser().parse_interactive(text, start=entry)
+    state.exhaust_lexer()
     return frozenset(state.accepts())
 
 

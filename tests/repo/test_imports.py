@@ -16,6 +16,7 @@ LAYERS = [
     "cached_property",
     "printable",
     "source",
+    "user_frame",
     "errors",
     "base",
     "lang",
@@ -25,6 +26,7 @@ LAYERS = [
     "engine",
     "diagnostics",
     "api",
+    "notebook",
     "spark",
 ]
 
@@ -108,6 +110,7 @@ BESIDE = {"__init__", "report", "resources", "stopwatch"}
 # Third-party package → the only modules, with all below them, that import it.
 HOMES = {
     "duckdb": ("sase.engine.columns.arrow.python_rows", "sase.engine.results.duckdb_table"),
+    "IPython": ("sase.notebook", "sase.user_frame"),
     "lark": ("sase.lang",),
     "networkx": ("sase.planning",),
     "llvmlite": ("sase.engine.kernels.jit",),

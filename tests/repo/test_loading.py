@@ -37,6 +37,7 @@ def loaded(program: str, *arguments: str, folder) -> list[str]:
         ("import sase", (), []),
         ("import sase; sase.__version__, dir(sase)", (), []),
         ("import sase.cli.main", (), []),
+        ("import sase; sase.PlanError, sase.load_ipython_extension", (), []),
         (PROGRAM, ("--help",), []),
         (PROGRAM, ("--version",), []),
         (PROGRAM, ("chekc",), []),
