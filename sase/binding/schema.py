@@ -132,7 +132,7 @@ class Schema:
         others = {name for name, kind in everywhere if kind.kind is not Kind.STRING}
         return frozenset(name for name, _ in everywhere) - others
 
-    @cached_property
+    @property
     def names(self) -> frozenset[str]:
         """The names of all declared columns."""
         return frozenset().union(self._wide or (), *self._declared.values())

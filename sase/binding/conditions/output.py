@@ -31,9 +31,9 @@ def reserved_columns(scope: Scope) -> tuple[str, ...]:
 def bind_columns(output: ast.Output, scope: Scope) -> tuple[Column, ...]:
     """Bind the columns of RETURN."""
     columns, seen = [], set(reserved_columns(scope))
+    known = scope.schema.names
     items = (each for item in output.items for each in _expanded(item, scope))
     for place, item in enumerate(items, 1):
-        known = scope.schema.names
         name = item.alias.text if item.alias else default_name(item.expression, place, known)
         if name in seen:
             is_itself = isinstance(item.expression, ast.Attribute) and not item.expression.variable
