@@ -319,7 +319,7 @@ def _fits(example: Example) -> bool:
 @pytest.mark.parametrize("form", FORMS)
 def test_nested_values_are_compared_as_those_of_own_columns(form: str) -> None:
     matched = 0
-    for number in draw_numbers(15):
+    for number in draw_numbers(8):
         draw = Draw(number)
         flat, way = first_example(draw, form, _fits), drawn_way(draw, form)
         if way.manner not in MANNERS:
