@@ -43,7 +43,8 @@ class ProgressCalls:
 
         def ended() -> Generator[ResultBatch, None, Report]:
             report = yield from search()
-            self._call(report.rows, self._total)
+            # Rows that need not be read are done, too.
+            self._call(report.rows if self._total is None else self._total, self._total)
             return report
 
         matches.search = ended

@@ -14,8 +14,8 @@ NAME, TABLE, OFF = "sase.toml", "run", "--no-config"
 # The options that a file may have: they say how events are read and run, and write nothing.
 OPTIONS = (
     "events", "time", "type", "types", "time-unit", "seq", "longest", "null", "text", "delimiter",
-    "quote", "decimal", "encoding", "time-format", "input-format", "schema", "plan", "stats",
-    "on-bad-row", "threads", "timeout", "max-memory", "wide",
+    "quote", "decimal", "encoding", "time-format", "input-format", "table-version", "schema",
+    "plan", "stats", "on-bad-row", "threads", "timeout", "max-memory", "wide",
 )  # fmt: skip
 # Options with a path, which begins at the folder of the file.
 PATHS = ("events", "types", "schema", "plan", "stats")
@@ -35,7 +35,14 @@ def with_defaults(parser: CommandParser, arguments: Sequence[str]) -> list[str]:
 
 def _nearest(folder: Path) -> Path | None:
     files = (each / NAME for each in (folder, *folder.parents))
-    return next((each for each in files if each.is_file()), None)
+    return next((each for each in files if each.is_file() and _is_own(each)), None)
+
+
+def _is_own(path: Path) -> bool:
+    """Whether a file belongs to the user or to root, and not to another user of the machine."""
+    if not hasattr(os, "getuid"):
+        return True
+    return path.stat().st_uid in (os.getuid(), 0)
 
 
 class _Defaults:

@@ -89,7 +89,10 @@ def known_names(shell: Any, magic: Magic, line: str) -> KnownNames:
         given = magic.arguments(line)
         texts, variables = [given["events"], *filter(None, [given.get("types")])], shell.user_ns
         # An expression may have effects, and is only evaluated when the cell runs.
-        if all(each in variables or is_path(each, variables) for each in texts):
+        # A reader can be read once, by the cell itself.
+        is_reader = hasattr(variables.get(texts[0]), "read_next_batch")
+        known = all(each in variables or is_path(each, variables) for each in texts)
+        if known and not is_reader:
             return KnownNames.of(magic.source(given))
     except (UsageError, SaseError):
         pass

@@ -149,6 +149,8 @@ class _HeldEvents:
             column = self._history.column(name, places, None)
             if pa.types.is_dictionary(column.type):
                 column = column.cast(column.type.value_type)
+            if pa.types.is_float16(column.type):  # which Arrow does not compare
+                column = column.cast(pa.float32())
             try:
                 scalar = pa.scalar(value, column.type)
                 equal = pc.equal(column, scalar) if scalar.as_py() == value else None
@@ -200,6 +202,13 @@ class _HeldEvents:
         bound = self._events(events, [_name(plan, one, n) for n in range(len(events))])
         return ShownMatch(number, bound, self._skipped(events, notes), absences, band)
 
+    def _key_of(self, events: Numbers) -> dict[str, object]:
+        """The values on which the events of a match agree, as far as an event has them."""
+        places = self._history.places(events)
+        known = {k: self._history.column(k, places, None).to_pylist() for k in self._keys}
+        found = {k: next((v for v in own if v is not None), None) for k, own in known.items()}
+        return {name: value for name, value in found.items() if value is not None}
+
     def _skipped(self, events: Numbers, notes: dict[str, None]) -> tuple[ShownEvent, ...]:
         first, last = int(events[0]), int(events[-1])
         end = min(last + 1, first + LOOKED)
@@ -207,9 +216,7 @@ class _HeldEvents:
         if len(around) < end - first:
             notes[GONE] = None
         if self._keys:
-            places = self._history.places(np.array([first]))
-            own = {k: self._history.column(k, places, None)[0].as_py() for k in self._keys}
-            around = around[self._agree(around, own)]
+            around = around[self._agree(around, self._key_of(events))]
         skipped = np.setdiff1d(around, events)
         if end <= last or len(skipped) > DRAWN:
             notes[CUT] = None

@@ -6,6 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
@@ -125,7 +126,9 @@ def _refuse_parts_of_tables(paths: Sequence[str]) -> None:
         folder = os.path.abspath(path) if not is_remote(path) else path
         while (folder := folder.rpartition("/")[0]) not in seen and not folder.endswith("/"):
             seen.add(folder)
-            table = table_in(folder) if folder else None
+            table = None
+            with suppress(OSError, DataError):  # a place that cannot be listed is no table
+                table = table_in(folder) if folder else None
             if table is not None:
                 raise DataError(
                     f"{path} is a file of the {table.name} table {folder}, and rows of it may be"

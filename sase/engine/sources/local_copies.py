@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from errno import EDQUOT, ENOSPC
+from threading import RLock
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,6 +26,9 @@ from sase.engine.sources.file_systems import (
 )
 from sase.errors import DataError
 
+# The stamp of a file of a server that says neither its size nor when it changed.
+UNMARKED: Stamp = (-1, "")
+
 
 def placed(paths: Sequence[str], base: str | None, *, copied: bool) -> tuple[Any, ...]:
     """The file system of files, their paths there, and that of the folder above them.
@@ -33,7 +37,7 @@ def placed(paths: Sequence[str], base: str | None, *, copied: bool) -> tuple[Any
     """
     if not is_remote(paths[0]):
         return None, list(paths), base
-    if copied or not all(entry(path).has_parts for path in paths[:1]):
+    if copied or not entry(paths[0]).has_parts:
         return None, list(map(local, paths)), None if base is None else _copies.place(base)
     system, _ = place_of(paths[0])
     inner = None if base is None else place_of(base).path
@@ -55,21 +59,24 @@ class _RemoteCopies:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Stamp, str]] = {}
+        self._lock = RLock()
         self._folder: Any = None
 
     def of(self, path: str) -> str:
         """The path of the copy of a file."""
-        if path not in self._known:
-            found = entry(path)
-            if found.kind != "file":
-                raise missing(path)
-            self._known[path] = found.stamp, self._copied(path)
-        return self._known[path][1]
+        with self._lock:
+            if path not in self._known:
+                found = entry(path)
+                if found.kind != "file":
+                    raise missing(path)
+                self._known[path] = found.stamp, self._copied(path)
+            return self._known[path][1]
 
     def renew(self, path: str, stamp: Stamp) -> None:
-        """Forget a copy of a file that has another stamp now."""
-        if path in self._known and self._known[path][0] != stamp:
-            del self._known[path]
+        """Forget a copy of a file that has another stamp now, or none that would tell."""
+        with self._lock:
+            if path in self._known and (self._known[path][0] != stamp or stamp == UNMARKED):
+                del self._known[path]
 
     def place(self, path: str) -> str:
         """Where the copy of a file or a folder belongs."""

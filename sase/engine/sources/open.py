@@ -56,7 +56,8 @@ def open_files(
         found = found._replace(format=format.found_in(found.paths[0]))
     with found.format.watched(os.fspath(path)):
         given = folder_columns(found.paths, found.base)
-        if given and not given.keys().isdisjoint(found.format.own_columns(found.paths[0])):
+        own = (found.format.own_columns(path) for path in (found.paths if given else ()))
+        if any(not given.keys().isdisjoint(names) for names in own):
             found = found._replace(base=None)
         schema, conflicts = _schema(found, judges=judges)
         files = Files(found.paths, found.format, stamps, found.base, time, conflicts)

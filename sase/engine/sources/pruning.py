@@ -78,6 +78,8 @@ class PruningPredicate:
         schema = plan.schema
         if schema.type is None or not isinstance(plan, EnginePlan) or plan.types_wanted is None:
             return None
+        if schema.is_imprecise:  # a row is bad if its times are not in order
+            return None
         roles = frozenset(name for name in schema.roles if name is not None)
         return cls(tuple(_wanted(plan)), schema.type, plan.named, roles)
 
@@ -141,7 +143,9 @@ def _wanted(plan: EnginePlan) -> Iterator[Wanted]:
         times, shared = _times_in_order(own, ranges), list(_shared(own, ranges))
         for component in (*own.positives, *own.negatives):
             every = list(ranges.get(component.index) or _ranges(own, component))
-            every += [*shared, *((each,) for each in _derived(own.schema.time, component, times))]
+            # The components of a negative sequence are numbered after all others.
+            known = times if component.inside is None else []
+            every += [*shared, *((each,) for each in _derived(own.schema.time, component, known))]
             yield Wanted(frozenset(component.types or ()), tuple(every))
 
 

@@ -64,7 +64,10 @@ def nested_values(array: pa.Array, name: str) -> pa.Array:
     for step in path.steps:
         if pa.types.is_null(array.type):
             break
-        array = element_of(array, step) if isinstance(step, int) else pc.struct_field(array, step)
+        if isinstance(step, int):
+            array = element_of(array, step)
+        else:
+            array = pc.struct_field(array, [array.type.get_field_index(step)])
     if path.member is None:
         return array
     if pa.types.is_null(array.type):

@@ -29,6 +29,11 @@ _PHYSICAL = b"delta.columnMapping.physicalName"
 ROUNDED = timedelta(milliseconds=1)
 
 
+def _full(path: str) -> str:
+    """A path as the log has it, without escapes and without the scheme of local files."""
+    return unquote(path).removeprefix("file://")
+
+
 class DeltaFormat(TableFormat):
     """A version of a table of Delta Lake."""
 
@@ -68,21 +73,27 @@ class DeltaFormat(TableFormat):
         self.schema = pa.schema([each.remove_metadata() for each in schema]).remove_metadata()
         masks = pa.table(table.deletion_vectors())
         vectors = zip(*(masks.column(n) for n in ("filepath", "selection_vector")), strict=True)
-        left = [(unquote(path.as_py()), kept.values) for path, kept in vectors]
+        left = {_full(path.as_py()): kept.values for path, kept in vectors}
+        root = _full(table.table_uri).rstrip("/")
         actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
         # In the order in which they were added; the log itself has none.
         actions.sort(key=lambda each: (each["modification_time"], each["path"]))
         files, kept = dict[str, TableFile](), dict[str, pa.Array]()
         for action in actions:
-            inner = unquote(action["path"])
-            path = inner if "://" in inner or os.path.isabs(inner) else f"{self.folder}/{inner}"
-            rows = action["num_records"]
-            mask = next((kept for full, kept in left if full.endswith(f"/{inner}")), None)
+            inner = _full(action["path"])
+            is_full = "://" in inner or os.path.isabs(inner)
+            path, rows = inner if is_full else f"{self.folder}/{inner}", action["num_records"]
+            mask = left.pop(inner if is_full else f"{root}/{inner}", None)
             if mask is not None:
                 kept[path] = mask
                 rows = None if rows is None else rows - (len(mask) - mask.true_count)
             bounds, given = dict(self._bounds(action)), _given(action)
             files[path] = TableFile(path, rows, bounds, action["size_bytes"], given)
+        if left:
+            raise DataError(
+                f"{self.folder}: rows are deleted of {next(iter(left))}, which is no file of this"
+                " version of the table"
+            )
         self.files, self.kept = files, kept
 
     def _bounds(self, action: Mapping[str, Any]) -> Iterator[tuple[str, ColumnBounds]]:

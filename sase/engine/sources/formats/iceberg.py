@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator
 from copy import copy
 from typing import Any, Self
@@ -129,8 +130,8 @@ def last_metadata(folder: str) -> str:
 def _version_of(path: str) -> tuple[int, str]:
     """The version in a name such as `00003-….metadata.json` or `v3.metadata.json`."""
     name = path.replace(os.sep, "/").rpartition("/")[2]
-    digits = name.removesuffix(METADATA).removeprefix("v").partition("-")[0]
-    return (int(digits) if digits.isdecimal() else -1), name
+    digits = re.match(r"v?([0-9]+)", name)
+    return (int(digits[1]) if digits else -1), name
 
 
 def _least(file: TableFile, names: list[str]) -> list[Plain]:

@@ -384,8 +384,11 @@ def cannot_be_bad(schema: pa.Schema, predicate: PruningPredicate) -> bool:
             continue
         kind = value_type(schema.field(index).type)
         is_sound = pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
-        is_sound |= pa.types.is_timestamp(kind) or pa.types.is_string(kind)
+        is_sound |= pa.types.is_timestamp(kind)
+        # A text in the column of the time may be no time.
+        is_sound |= pa.types.is_string(kind) and name == predicate.column
         if name not in predicate.roles:
+            is_sound |= pa.types.is_string(kind)
             is_sound |= pa.types.is_floating(kind) or pa.types.is_boolean(kind)
             is_sound |= pa.types.is_date(kind)
         if not is_sound:
