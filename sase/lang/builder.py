@@ -314,6 +314,9 @@ class _Builder:
         self.has_iterations = True
         return ast.InGroup(variable, whole.index, reference, span=span)
 
+    def nested(self, _: Span, first: ast.Name, *steps: ast.Name | ast.Index) -> ast.Name:
+        return self._nested(first, steps)
+
     def step(self, span: Span, step: ast.Name | ast.Index | None) -> ast.Name | ast.Index:
         return ast.Index(ast.IndexKind.ALL, span=span) if step is None else step
 

@@ -39,10 +39,17 @@ def _spelled_test(name: str) -> str:
 
 
 def spelled_field(name: str) -> str:
-    """A name after a dot or a colon."""
+    """A name after a dot."""
     path = path_of(name)
     is_whole = _PLAIN.fullmatch(name) or (path is not None and path.member is None)
     return name if is_whole else _quoted(name)
+
+
+def _spelled_of_series(name: str) -> str:
+    """A name after an index: `a[1].b.c` may be of an iteration, so a field needs backquotes."""
+    path = path_of(name)
+    has_fields = path is not None and any(isinstance(step, str) for step in path.steps)
+    return _quoted(name) if has_fields else spelled_field(name)
 
 
 def spelled_type(name: str) -> str:
@@ -118,7 +125,7 @@ def _literal(node: Any) -> str:
             digits = format(amount.value, "f")  # percentages have no exponent
             return f"{digits if '.' in digits else digits + '.0'}%"
         case ast.Parameter(name=name):
-            return f":{spelled_field(name)}"
+            return f":{name if _PLAIN.fullmatch(name) else _quoted(name)}"
     return "NULL"
 
 
@@ -133,7 +140,7 @@ def _value(node: Any) -> str:
         case ast.Index(kind=kind, text=text):
             return text if kind is ast.IndexKind.OTHER else kind.value
         case ast.Indexed():
-            names = ", ".join(spelled_field(name.text) for name in node.attributes)
+            names = ", ".join(_spelled_of_series(name.text) for name in node.attributes)
             attributes = f".({names})" if node.others else f".{names}" if names else ""
             return f"{_indexed(node.variable, node.index)}{attributes}"
         case ast.InGroup(group=group, index=index, reference=reference):

@@ -33,6 +33,7 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from sase.lang import ast
+from sase.lang.nested import with_nested_columns
 from sase.lang.builder import MOST_DIGITS
 from sase.lang.printer import spelled
 from sase.lang.tables import parser
@@ -317,7 +318,7 @@ def queries() -> Trees:
     """Queries with any choice of clauses."""
     strategies = st.builds(ast.Strategy, st.sampled_from(ast.StrategyName), _several(names(), 0, 2))
     none = st.none()
-    return st.builds(
+    drawn = st.builds(
         ast.Query,
         st.one_of(patterns(1), patterns(1), patterns(2)),
         _several(names(), 0, 2),
@@ -329,6 +330,9 @@ def queries() -> Trees:
         none | outputs(),
         st.one_of(none, st.sampled_from(_INTEGERS), parameters()),
     )
+
+    # To the parser a reference into a series is one to a nested column.
+    return drawn.map(with_nested_columns)
 
 
 @cache
