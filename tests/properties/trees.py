@@ -33,8 +33,8 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from sase.lang import ast
-from sase.lang.nested import with_nested_columns
 from sase.lang.builder import MOST_DIGITS
+from sase.lang.nested import with_nested_columns
 from sase.lang.printer import spelled
 from sase.lang.tables import parser
 
