@@ -259,8 +259,8 @@ FUNCTIONS = {
     ),
     "round": Function(
         "round(x.a, 2), of a number",
-        "the nearest number with at most 2 digits after the point, without the 2 the nearest whole"
-        " number; of two that are as near the one further from zero",
+        "the nearest number with at most 2 digits after the point; without the 2, the nearest whole"
+        " number; ties are rounded away from zero",
         _is_number,
         _kept,
         rounded,
@@ -311,7 +311,8 @@ FUNCTIONS = {
     ),
     "substring": Function(
         "substring(x.a, 2, 3), of a text",
-        "3 characters from the second on, without the 3 all from there on",
+        "3 characters, beginning with the second; without the 3, all characters from the second to"
+        " the end",
         _is_string,
         _text,
         substring,
