@@ -39,7 +39,9 @@ class Path(NamedTuple):
 def path_of(name: str) -> Path | None:
     """The path that a name is, or None for the name of a column alone."""
     if found := _CONTAINS.fullmatch(name):
-        inner = path_of(found[1]) or (_column(found[1]) if _FIRST.fullmatch(found[1]) else None)
+        inner, first = path_of(found[1]), _FIRST.fullmatch(found[1])
+        if inner is None and first is not None:
+            inner = Path(_name(first))
         return None if inner is None or not _is_json(found[2]) else inner._replace(member=found[2])
     first = _FIRST.match(name)
     if first is None or first.end() == len(name):
@@ -49,9 +51,9 @@ def path_of(name: str) -> Path | None:
         step = _STEP.match(name, end)
         if step is None:
             return None
-        steps.append(int(step[3]) if step[3] else step[1] or step[2].replace("``", "`"))
+        steps.append(int(step[3]) if step[3] else _name(step))
         end = step.end()
-    path = Path(_column(first[0]).column, tuple(steps))
+    path = Path(_name(first), tuple(steps))
     return path if str(path) == name else None
 
 
@@ -66,9 +68,9 @@ def columns_of(names: Iterable[str], known: Container[str] = ()) -> frozenset[st
     return frozenset(found)
 
 
-def _column(written: str) -> Path:
-    quoted = written.startswith("`")
-    return Path(written[1:-1].replace("``", "`") if quoted else written)
+def _name(found: re.Match[str]) -> str:
+    """A plain name, or one without its backquotes."""
+    return found[1] or found[2].replace("``", "`")
 
 
 def _is_json(text: str) -> bool:

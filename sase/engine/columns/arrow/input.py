@@ -172,9 +172,11 @@ class Input:
 
         A reader is returned unchanged: its columns are proved when they are read.
         """
+        if not self.unproved or self.is_lazy:
+            return self
         wanted = None if names is None else columns_of(names, self.source.schema.names)
         asked = self.unproved if wanted is None else self.unproved.intersection(wanted)
-        if not asked or self.is_lazy:
+        if not asked:
             return self
         gate, source, where = gate or Gate(), self.source, self.where
         rows, known = source.num_rows, {**self.proved_chunks}
