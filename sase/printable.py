@@ -6,6 +6,7 @@ columns, types, file names and queries may contain any character.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -33,8 +34,12 @@ def printable_lines(text: str) -> str:
 
 
 def printable_message(text: str) -> str:
-    """Escape a message; in the middle of a long line characters are left out."""
-    return _without_middles(printable_lines(_without_middles(text)))
+    """Escape a message; passwords of addresses and the middle of long lines are left out."""
+    return _without_middles(printable_lines(_without_middles(_without_passwords(text))))
+
+
+def _without_passwords(text: str) -> str:
+    return re.sub(r"(?<=://)([^\s/:@]*):[^\s/@]*@", r"\1:…@", text) if "://" in text else text
 
 
 def _without_middles(text: str) -> str:

@@ -16,7 +16,7 @@ import pytest
 
 import sase
 from sase.engine.results.sinks import FORMULAS, FileSink, stream_writer
-from sase.errors import BudgetWarning, IntervalWarning, ReplayWarning
+from sase.errors import BudgetWarning, DataError, IntervalWarning, ReplayWarning, SchemaError
 from sase.printable import printable, printable_json, printable_lines
 from tests.program import Ended, Program
 
@@ -256,6 +256,14 @@ def test_what_is_shown_stays() -> None:
     assert printable("a\tb\nc") == "a\\tb\\nc"
     assert printable_lines("a\tb\r\nc\rd") == "a\tb\nc\\rd"
     assert printable("\udc80") == "\\udc80"
+
+
+def test_passwords_of_addresses_are_in_no_message() -> None:
+    address = "s3://reader:hunter2@store/trades.csv"
+    for text in (str(DataError(f"{address} cannot be read")), str(SchemaError(address))):
+        assert text.startswith("s3://reader:…@store/trades.csv")
+    for text in ("https://host:8080/a@b", "a://b c:d@e", "mail me:now@home"):
+        assert str(DataError(text)) == text
 
 
 @pytest.mark.parametrize("value", ["x" * 5_000_000, "\x1b" * 100_000, "x\n" * 3])

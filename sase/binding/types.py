@@ -78,6 +78,12 @@ class DataType:
         """Whether it is a list of values."""
         return any(name == ELEMENT for name, _ in self.parts)
 
+    def named_inside(self, name: str, form: str = "{}") -> str:
+        """Words that name a value inside of a nested column, for hints."""
+        if self.is_list:
+            return f"name an element:  {form.format(f'{name}[1]')}"
+        return f"name a field of it:  {form.format(f'{name}.{self.parts[0][0]}')}"
+
     @property
     def is_number(self) -> bool:
         """Whether arithmetic is valid, as far as known."""

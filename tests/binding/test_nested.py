@@ -56,6 +56,7 @@ def test_nested_values_have_the_types_of_the_schema(condition: str, text: str) -
         ("x.user.id = 'a'", "is an integer and `'a'` is a string"),
         ("x.n.p = 1", "no column `n.p`"),
         ("x.tags.p = 1", "no column `tags.p`[^$]*`tags\\[1\\]`"),
+        ("x.tags = 1", "`x.tags` is a list[^$]*name an element:  x.tags\\[1\\] , or search it"),
         ("list_contains(x.tags, 1)", "an element of the list is a string, and this an integer"),
         ("list_contains(x.tags, DATE '2026-01-01')", "as a literal or a parameter"),
         ("list_contains(x.n, 1)", "takes a list of an event, and this is an integer"),

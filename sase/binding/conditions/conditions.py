@@ -145,9 +145,8 @@ def _comparison_hint(left: Expression, right: Expression, scope: Scope) -> str:
 def nested_hint(value: Reference, scope: Scope) -> str:
     """The ways to compare a value of a nested column."""
     written = " ".join(scope.problems.source.text[slice(*value.span)].split())
-    if value.type.is_list:
-        return f"name an element,  {written}[1] , or search it:  list_contains({written}, 'a')"
-    return f"name a field of it:  {written}.{value.type.parts[0][0]}"
+    search = f" , or search it:  list_contains({written}, 'a')" if value.type.is_list else ""
+    return value.type.named_inside(written) + search
 
 
 def _comparison(node: ast.Comparison, scope: Scope, negated: bool) -> Condition:

@@ -136,9 +136,7 @@ def _test_hint(name: str, types: list[DataType]) -> str:
     nested = next((each for each in types if each.parts), None)
     if nested is None:
         return "compare values of one kind, attribute by attribute:  x.a = y.b"
-    if nested.is_list:
-        return f"name an element:  [{name}[1]]"
-    return f"name a field of it:  [{name}.{nested.parts[0][0]}]"
+    return nested.named_inside(name, "[{}]")
 
 
 def _common(test: ast.EqualAttribute, types: list[DataType], scope: Scope) -> DataType:

@@ -152,10 +152,8 @@ def _fitted(table: Input, name: str, found: DataType, schema: Schema) -> DataTyp
 
 
 def _instead(name: str, nested: DataType) -> str:
-    if nested.is_list:
-        return f"name an element, such as  {name}[1] , or leave it out of the query"
     if nested.parts:
-        return f"name a field of it, such as  {name}.{nested.parts[0][0]} , or leave it out"
+        return f"{nested.named_inside(name)} , or leave it out of the query"
     return "leave it out of the query, or cast it to numbers or strings"
 
 

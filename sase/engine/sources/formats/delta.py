@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from copy import copy
 from datetime import timedelta
-from typing import Any, Self
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -37,37 +36,24 @@ def _full(path: str) -> str:
 class DeltaFormat(TableFormat):
     """A version of a table of Delta Lake."""
 
-    name = "delta"
+    name, of = "delta", "Delta Lake"
     has_dictionaries = True
     # The names of columns in files, where they differ; and of each file the rows that are left.
     physical: Mapping[str, str] = {}
     kept: Mapping[str, pa.Array] = {}
 
-    def opened(self, folder: str, version: int | None) -> Self:
-        """Return the format with the files of a version of a table."""
-        found = copy(self)
-        found.folder = folder
-        try:
-            import deltalake
-        except ImportError as problem:
-            raise found.missing_library("Delta Lake") from problem
-        try:
-            table = deltalake.DeltaTable(folder, version=version, storage_options=_options(folder))
-            unknown = set(table.protocol().reader_features or ()) - FEATURES
-            if unknown:
-                raise DataError(
-                    f"{folder}: tables with the feature {min(unknown)} are not read: drop it from"
-                    " the table, or give  sase.match(…)  a table that another program has read"
-                )
-            found.load(table)
-        except (DataError, OSError):
-            raise
-        except Exception as problem:  # the library has errors of several kinds
-            raise _explained(folder, version, problem) from problem
-        return found
+    def load(self, version: int | None) -> None:
+        """Take the columns and files of a version."""
+        import deltalake
 
-    def load(self, table: Any) -> None:
-        """Take the columns and files of an opened table."""
+        folder = self.folder
+        table = deltalake.DeltaTable(folder, version=version, storage_options=_options(folder))
+        unknown = set(table.protocol().reader_features or ()) - FEATURES
+        if unknown:
+            raise DataError(
+                f"{folder}: tables with the feature {min(unknown)} are not read: drop it from"
+                " the table, or give  sase.match(…)  a table that another program has read"
+            )
         schema = pa.schema(table.schema().to_arrow())
         self.physical = dict(_physical_names(schema, self.folder))
         self.schema = pa.schema([each.remove_metadata() for each in schema]).remove_metadata()
@@ -95,6 +81,18 @@ class DeltaFormat(TableFormat):
                 " version of the table"
             )
         self.files, self.kept = files, kept
+
+    def unreadable(self, version: int | None) -> str:
+        """A version that was asked for, or the log."""
+        if version is not None:
+            return f"version {version} of the Delta table"
+        return "the log of the Delta table"
+
+    def remedy(self, version: int | None) -> str:
+        """Another version, or a look at the log."""
+        if version is not None:
+            return "name another version, or none for the last"
+        return "check the folder _delta_log and the credentials"
 
     def _bounds(self, action: Mapping[str, Any]) -> Iterator[tuple[str, ColumnBounds]]:
         for field in self.schema:
@@ -194,16 +192,3 @@ def _options(folder: str) -> dict[str, str] | None:
     endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
     is_plain = is_remote(folder) and endpoint.startswith("http://")
     return {"aws_allow_http": "true"} if is_plain else None
-
-
-def _explained(folder: str, version: int | None, problem: Exception) -> DataError:
-    line = (str(problem).splitlines() or [type(problem).__name__])[0]
-    if version is not None:
-        return DataError(
-            f"{folder}: version {version} of the Delta table cannot be read: {line}: name another"
-            " version, or none for the last"
-        )
-    return DataError(
-        f"{folder}: the log of the Delta table cannot be read: {line}: check the folder"
-        " _delta_log and the credentials"
-    )

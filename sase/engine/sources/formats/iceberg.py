@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator
-from copy import copy
-from typing import Any, Self
+from typing import Any
 
 import pyarrow as pa
 
@@ -23,42 +22,38 @@ METADATA = ".metadata.json"
 class IcebergFormat(TableFormat):
     """A snapshot of a table of Iceberg."""
 
-    name = "iceberg"
+    name, of = "iceberg", "Iceberg"
     # The table and its snapshot, of pyiceberg.
     table: Any = None
     scan: Any = None
 
-    def opened(self, folder: str, version: int | None) -> Self:
-        """Return the format with the files of a snapshot; a version is the id of one."""
-        found = copy(self)
-        found.folder = folder
-        try:
-            from pyiceberg.table import StaticTable
-        except ImportError as problem:
-            raise found.missing_library("Iceberg") from problem
-        try:
-            found.table = StaticTable.from_metadata(last_metadata(folder), _properties(folder))
-            if version is not None and found.table.snapshot_by_id(version) is None:
-                known = ", ".join(str(each.snapshot_id) for each in found.table.snapshots())
-                raise DataError(
-                    f"{folder}: there is no snapshot {version} in the Iceberg table: name one of"
-                    f" {known}"
-                )
-            found.scan = found.table.scan(snapshot_id=version)
-            found.load()
-        except DataError:
-            raise
-        except Exception as problem:  # the library has errors of several kinds
-            line = (str(problem).splitlines() or [type(problem).__name__])[0]
-            raise DataError(
-                f"{folder}: the metadata of the Iceberg table cannot be read: {line}: check the"
-                " folder and the credentials, or give  sase.match(…)  a table that another program"
-                " has read"
-            ) from problem
-        return found
+    def load(self, version: int | None) -> None:
+        """Take the columns and files of a snapshot; a version is the id of one."""
+        from pyiceberg.table import StaticTable
 
-    def load(self) -> None:
-        """Take the columns and files of the snapshot."""
+        folder = self.folder
+        self.table = StaticTable.from_metadata(last_metadata(folder), _properties(folder))
+        if version is not None and self.table.snapshot_by_id(version) is None:
+            known = ", ".join(str(each.snapshot_id) for each in self.table.snapshots())
+            raise DataError(
+                f"{folder}: there is no snapshot {version} in the Iceberg table: name one of"
+                f" {known}"
+            )
+        self.scan = self.table.scan(snapshot_id=version)
+        self._load_files()
+
+    def unreadable(self, version: int | None) -> str:
+        """The metadata."""
+        return "the metadata of the Iceberg table"
+
+    def remedy(self, version: int | None) -> str:
+        """A look at the folder, or another program."""
+        return (
+            "check the folder and the credentials, or give  sase.match(…)  a table that another"
+            " program has read"
+        )
+
+    def _load_files(self) -> None:
         from pyiceberg.io.pyarrow import schema_to_pyarrow
 
         own = self.scan.projection()

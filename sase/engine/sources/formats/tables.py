@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any, ClassVar, NamedTuple, Self
 
 import pyarrow as pa
@@ -45,6 +46,8 @@ class TableFormat(ParquetFormat):
     """A version of a table; a format is made for each table that is opened."""
 
     title = ""
+    # The name of the product.
+    of: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]] = ()  # type: ignore[assignment]
     has_dictionaries = False
     options: ClassVar[Collection[str]] = (*FileFormat.options, "table_version")
@@ -52,9 +55,38 @@ class TableFormat(ParquetFormat):
     schema: pa.Schema = None
     files: Mapping[str, TableFile] = {}
 
-    @abstractmethod
     def opened(self, folder: str, version: int | None) -> Self:
         """Return the format with the files of a version of a table; None is the last version."""
+        found = copy(self)
+        found.folder = folder
+        try:
+            found.load(version)
+        except ImportError as problem:
+            raise DataError(
+                f"{folder}: a table of {self.of} is read by the library of its extra: install it,"
+                f" as with  pip install 'sase[{self.name}]'"
+            ) from problem
+        except DataError:
+            raise
+        except Exception as problem:  # libraries have errors of several kinds
+            line = (str(problem).splitlines() or [type(problem).__name__])[0]
+            raise DataError(
+                f"{folder}: {self.unreadable(version)} cannot be read: {line}:"
+                f" {self.remedy(version)}"
+            ) from problem
+        return found
+
+    @abstractmethod
+    def load(self, version: int | None) -> None:
+        """Take the columns and files of a version from the log."""
+
+    @abstractmethod
+    def unreadable(self, version: int | None) -> str:
+        """Name the part of a table that a library cannot read, for messages."""
+
+    @abstractmethod
+    def remedy(self, version: int | None) -> str:
+        """Say how to make it readable."""
 
     @abstractmethod
     def fragment(self, file: TableFile, strings: Collection[str]) -> Any:
@@ -109,10 +141,3 @@ class TableFormat(ParquetFormat):
             and not predicate.may_match(file.bounds)
         )
         yield (None, file.rows or 0) if is_skipped and file is not None else (fragment, 0)
-
-    def missing_library(self, name: str) -> DataError:
-        """The error without the library of the format."""
-        return DataError(
-            f"{self.folder}: a table of {name} is read by the library of its extra: install it, as"
-            f" with  pip install 'sase[{self.name}]'"
-        )
