@@ -25,6 +25,7 @@ from sase.lang.parser import is_script
 from sase.planning.branches import PlacedOperator
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.automaton import explained_automata
+from sase.planning.explain.complexity import explained_complexity
 from sase.planning.explain.driven import PhysicalPath, paths_of
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
 from sase.planning.explain.value import ExplainedForm, Measured
@@ -189,15 +190,17 @@ class PlanByRecipe:
             self.query.query, self.query.recipe, self.made, self.statistics,
             notes=notes, form=self.form, physical=paths,
         )  # fmt: skip
-        return self._with_automata(found)
+        return self._with_query(found)
 
     def analyzed(self, guard: RunGuard | None) -> Explanation:
         """The explanation with the measurements of a run."""
         found = analyzed(self.query, self.made, self.statistics, self.pushed, guard)
-        return self._with_automata(replace(found, form=self.form))
+        return self._with_query(replace(found, form=self.form))
 
-    def _with_automata(self, found: Explanation) -> Explanation:
-        return replace(found, automata=explained_automata(self.query.bound))
+    def _with_query(self, found: Explanation) -> Explanation:
+        query = self.query.bound
+        complexity = explained_complexity(query, self.statistics)
+        return replace(found, automata=explained_automata(query), complexity=complexity)
 
 
 def explained_source(

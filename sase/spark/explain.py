@@ -16,10 +16,11 @@ from sase.engine.pipeline.threads import without_limit
 from sase.errors import PlanError
 from sase.planning.counting import CountingWay, CountMethod
 from sase.planning.explain import Explanation, described
+from sase.planning.explain.complexity import explained_complexity
 from sase.planning.explain.describe import split_text
 from sase.planning.explain.driven import PhysicalPath, paths_of
 from sase.planning.explain.forms import SETS, analyze_lists, explained_form
-from sase.planning.explain.text import form_lines, physical_lines, tree
+from sase.planning.explain.text import form_lines, physical_lines, tree, wrapped_complexity
 from sase.planning.physical.drive import Feed
 from sase.planning.plan.nodes import name_of
 from sase.planning.quantities import counted, duration, percentage
@@ -68,7 +69,11 @@ def explained(replay: Replay, *, analyze: bool = False) -> SparkExplanation:
     )
     return SparkExplanation(
         # This is the split of the search; with a second step, the search may be split in more ways.
-        dataclasses.replace(plan, split=split_text(replay.plan.split)),
+        dataclasses.replace(
+            plan,
+            split=split_text(replay.plan.split),
+            complexity=explained_complexity(compiled.bound, statistics),
+        ),
         str(cut.choice.strategy),
         cut.choice.reason,
         tuple((str(name), why) for name, why in cut.choice.declined),
@@ -284,7 +289,8 @@ class SparkExplanation(Documented):
     def __str__(self) -> str:
         lines = [f"plan {self.plan.recipe}: {self.plan.summary}", *form_lines(self.plan)]
         lines += ["", *tree(self.plan), ""]
-        lines += [*physical_lines(self.plan), *self._cut(), "", *self._where()]
+        lines += [*physical_lines(self.plan), *self._cut(), *wrapped_complexity(self.plan), ""]
+        lines += self._where()
         if self.counters:
             lines += ["", *self._counted()]
         return printable_lines("\n".join([*lines, "", "the plan of Spark:", self.spark_plan]))

@@ -31,6 +31,11 @@ def as_document(explanation: ExplainedPlan) -> dict[str, Any]:
             for path in explanation.physical
         ],
         "automata": [automaton_document(each) for each in explanation.automata],
+        "complexity": None
+        if explanation.complexity is None
+        else _members(
+            explanation.complexity, kind="class", runs="runs_log10", matches="matches_log10"
+        ),
         "split": explanation.split,
         "notes": list(explanation.notes),
         "worst_estimate": None if worst is None else worst.name,

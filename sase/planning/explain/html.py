@@ -8,6 +8,7 @@ from hashlib import sha256
 from importlib.resources import files
 from string import Template
 
+from sase.planning.explain.complexity import complexity_lines
 from sase.planning.explain.driven import declined, driven
 from sase.planning.explain.forms import form_text
 from sase.planning.explain.page.details import panel
@@ -99,6 +100,9 @@ def _known_facts(explanation: ExplainedPlan) -> Iterator[tuple[str, str]]:
         yield from (("Declined", line) for line in declined(explanation.physical, verbose=True))
     if explanation.split:
         yield "Parallel parts", explanation.split
+    if explanation.complexity is not None:
+        lines = complexity_lines(explanation.complexity)
+        yield "Complexity", joined(element("div", line) for line in lines)
     yield from (("Note", note) for note in explanation.notes)
 
 

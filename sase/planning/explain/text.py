@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Any
 
+from sase.planning.explain.complexity import complexity_lines
 from sase.planning.explain.driven import OF_OTHER_PLANS, driven
 from sase.planning.explain.driven import declined as declined_drives
 from sase.planning.explain.forms import form_text
@@ -31,6 +32,7 @@ def as_text(explanation: ExplainedPlan, *, verbose: bool = False) -> str:
     lines = [f"plan {explanation.recipe}: {explanation.summary}", *_heading(explanation), ""]
     lines += [*tree(explanation), "", *physical_lines(explanation, verbose=verbose)]
     lines.append(f"parallel parts: {explanation.split}")
+    lines += wrapped_complexity(explanation)
     declined = [step for step in explanation.steps if step.declined not in _PASSED]
     if verbose:
         lines += ["", *_rewrites(explanation), *_choices(explanation)]
@@ -100,6 +102,13 @@ def physical_lines(explanation: ExplainedPlan, *, verbose: bool = False) -> Iter
         yield from (f"  {p.name}: {p.summary}" for p in explanation.physical if not p.declined)
     for line in declined_drives(explanation.physical, verbose=verbose):
         yield from wrap(f"  declined {line}", 100, subsequent_indent="    ")
+
+
+def wrapped_complexity(explanation: ExplainedPlan) -> Iterator[str]:
+    """The complexity of the query, as lines."""
+    if explanation.complexity is not None:
+        for line in complexity_lines(explanation.complexity):
+            yield from wrap(line, 100, subsequent_indent="    ")
 
 
 def _heading(explanation: ExplainedPlan) -> Iterator[str]:

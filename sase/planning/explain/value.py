@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from sase.planning.counting import CountingWay
 from sase.planning.explain.automaton import ExplainedAutomaton
+from sase.planning.explain.complexity import ExplainedComplexity
 from sase.planning.explain.driven import PhysicalPath
 from sase.planning.statistics import Statistics
 
@@ -138,6 +139,7 @@ class ExplainedPlan:
     form: ExplainedForm | None = None
     physical: tuple[PhysicalPath, ...] = ()
     automata: tuple[ExplainedAutomaton, ...] = ()
+    complexity: ExplainedComplexity | None = None
 
     @property
     def branches(self) -> list[tuple[ExplainedOperator, ...]]:

@@ -10,6 +10,7 @@ from sase.binding.schema_file import schema_from
 from sase.planning.counting import CountingWay, CountMethod
 from sase.planning.explain import Explanation, described
 from sase.planning.explain.automaton import explained_automata
+from sase.planning.explain.complexity import explained_complexity
 from sase.planning.explain.driven import PhysicalPath
 from sase.planning.explain.value import Expected, ExplainedAlternative, ExplainedForm, Measured
 from sase.planning.optimizer import optimized
@@ -106,7 +107,8 @@ def explained(query: str, recipe: str, statistics: Any = None, **known: Any) -> 
     plans, bound = read_recipe(recipe), bind_text(query, TABLE)
     made = optimized(plans, basic_plan(bound), statistics)
     found = described(query, plans, made, statistics, **known)
-    return replace(found, automata=explained_automata(bound))
+    complexity = explained_complexity(bound, statistics)
+    return replace(found, automata=explained_automata(bound), complexity=complexity)
 
 
 def expecting(explanation: Explanation) -> Explanation:

@@ -83,7 +83,7 @@ class DeltaFormat(TableFormat):
         self.files, self.kept = files, kept
 
     def unreadable(self, version: int | None) -> str:
-        """A version that was asked for, or the log."""
+        """One version, or the log."""
         if version is not None:
             return f"version {version} of the Delta table"
         return "the log of the Delta table"

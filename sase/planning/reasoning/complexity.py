@@ -1,0 +1,301 @@
+"""The complexity of a query, from its text alone: its class, and how many runs and matches it has.
+
+The classes are those of SASE++ (section 3, Figure 2) for the question whether there is a match. The
+bounds are those of SASE+ (Propositions 4.1 and 4.2) and of Table 3 of SASE++, for each component
+instead of for all alike. docs/complexity.md explains both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from math import e, factorial, inf, lgamma, log, log10
+
+from sase.binding import bound
+from sase.binding.bound import BoundComponent, BoundQuery, Part
+from sase.binding.values.text import condition_text
+from sase.lang.ast import StrategyName
+from sase.planning.plan.traversal import within
+
+_CONTIGUITY = (StrategyName.STRICT_CONTIGUITY, StrategyName.PARTITION_CONTIGUITY)
+_ANY = (StrategyName.SKIP_TILL_ANY_MATCH, StrategyName.EARLIEST_MAXIMAL)
+# Events of a series that a condition compares with one that is added.
+_EARLIER = (Part.PREVIOUS, Part.BEFORE_CURRENT, Part.UP_TO_CURRENT)
+
+
+class ComplexityClass(Enum):
+    """A class of problems, by its name in the paper; each contains those before."""
+
+    FIRST_ORDER = "AC0"
+    REGULAR = "regular"
+    CONTIGUOUS = "NC1"
+    NEXT = "DSPACE[log n]"
+    ANY = "NSPACE[log n]"
+
+    @property
+    def rank(self) -> int:
+        """Its place among the classes."""
+        return tuple(ComplexityClass).index(self)
+
+
+class WindowGrowth(Enum):
+    """How the matches of a window grow with the number of its events."""
+
+    LINEAR = "linear"
+    POLYNOMIAL = "polynomial"
+    EXPONENTIAL = "exponential"
+
+
+class FactorForm(Enum):
+    """A bound on the ways to continue a run, as a formula of n events and a number k."""
+
+    CONSTANT = "{k}"
+    POWER = "n^k"
+    EXPONENTIAL = "k^n"
+    ORDERS = "e · n!"
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """By how many the events of some components may multiply each run."""
+
+    components: tuple[BoundComponent, ...]
+    form: FactorForm
+    k: int = 1
+    # Whether the events may also be none.
+    or_none: bool = False
+
+    @property
+    def growth(self) -> WindowGrowth:
+        """How it grows with the number of events."""
+        if self.form is FactorForm.CONSTANT:
+            return WindowGrowth.LINEAR
+        return (
+            WindowGrowth.POLYNOMIAL if self.form is FactorForm.POWER else WindowGrowth.EXPONENTIAL
+        )
+
+    def __str__(self) -> str:
+        events = "|" + " ∪ ".join(each.variable for each in self.components) + "|"
+        match self.form:
+            case FactorForm.CONSTANT:
+                return str(self.k)
+            case FactorForm.POWER:
+                power = "" if self.k == 1 else f"^{self.k}"
+                return f"(1 + {events}){power}" if self.or_none else events + power
+            case FactorForm.EXPONENTIAL:
+                return f"{self.k}^{events}"
+        return f"e · {events}!"
+
+    def logarithm(self, events: float) -> float:
+        """The logarithm of the bound for a number of events."""
+        match self.form:
+            case FactorForm.CONSTANT:
+                return log10(self.k)
+            case FactorForm.POWER:
+                return self.k * _log(events + self.or_none)
+            case FactorForm.EXPONENTIAL:
+                return events * log10(self.k)
+        return log10(e) + lgamma(events + 1) / log(10)
+
+
+@dataclass(frozen=True, slots=True)
+class BranchComplexity:
+    """The class of a branch of a pattern, with the feature that puts it there, and the bounds."""
+
+    kind: ComplexityClass
+    reason: str
+    first: tuple[BoundComponent, ...]
+    factors: tuple[Factor, ...]
+    cheaper: tuple[str, ...]
+
+    @property
+    def growth(self) -> WindowGrowth:
+        """How matches grow with the window."""
+        order = tuple(WindowGrowth)
+        growths = (each.growth for each in self.factors)
+        return max(growths, key=order.index, default=WindowGrowth.LINEAR)
+
+    @property
+    def formula(self) -> str:
+        """The bound on the matches that begin with an event; `|a|` are the events of a window."""
+        return " · ".join(map(str, self.factors)) or "1"
+
+    def matches(self, total: Count, near: Count) -> float:
+        """The logarithm (of base 10) of a bound on the matches.
+
+        `total` is the number of events of a component in the input, and `near` the greatest number
+        in a window.
+        """
+        return self._prefixes(total, near)[-1]
+
+    def runs(self, total: Count, near: Count) -> float:
+        """The logarithm of a bound on the runs: those of each prefix of the pattern."""
+        return _log_of_sum(self._prefixes(total, near))
+
+    def _prefixes(self, total: Count, near: Count) -> list[float]:
+        """The logarithms of the bounds for the prefixes of the pattern."""
+        every = [_log(sum(map(total, self.first)))]
+        for each in self.factors:
+            every.append(every[-1] + each.logarithm(sum(map(near, each.components))))
+        return every
+
+
+@dataclass(frozen=True, slots=True)
+class Complexity:
+    """The complexity of a query: that of its branches."""
+
+    branches: tuple[BranchComplexity, ...]
+
+    @property
+    def worst(self) -> BranchComplexity:
+        """The branch of the greatest class and growth."""
+        growths = tuple(WindowGrowth)
+        return max(self.branches, key=lambda each: (each.kind.rank, growths.index(each.growth)))
+
+    def matches(self, total: Count, near: Count) -> float:
+        """The logarithm of a bound on the matches of all branches."""
+        return _log_of_sum([each.matches(total, near) for each in self.branches])
+
+    def runs(self, total: Count, near: Count) -> float:
+        """The logarithm of a bound on the runs of all branches."""
+        return _log_of_sum([each.runs(total, near) for each in self.branches])
+
+
+# The number of events of a component.
+Count = Callable[[BoundComponent], float]
+
+
+def complexity_of(query: BoundQuery) -> Complexity:
+    """The complexity of a query."""
+    return Complexity(tuple(_of_branch(each) for each in query.branches or (query,)))
+
+
+# ---------------------------------------------------------------- classes
+
+
+def _of_branch(query: BoundQuery) -> BranchComplexity:
+    kind, reason = _class_of(query)
+    first, factors = _factors(query)
+    return BranchComplexity(kind, reason, first, factors, tuple(_cheaper(query, factors)))
+
+
+def _class_of(query: BoundQuery) -> tuple[ComplexityClass, str]:
+    """The class of a branch, and the feature that puts it there."""
+    series = [each.variable for each in query.positives if each.is_series or each.group]
+    if not series:
+        return ComplexityClass.FIRST_ORDER, "there is no series"
+    compared = next(_of_earlier_events(query), None)
+    if compared is None:
+        reason = f"{series[0]} is a series, and no condition reads several of its events"
+        return ComplexityClass.REGULAR, reason
+    reason = f"{compared} reads other events of a series"
+    if query.strategy in _CONTIGUITY:
+        return ComplexityClass.CONTIGUOUS, f"{reason}, and no event is skipped"
+    if query.strategy in _ANY:
+        return ComplexityClass.ANY, f"{reason}, and any event may be skipped"
+    return ComplexityClass.NEXT, f"{reason}, and only events that do not fit are skipped"
+
+
+def _of_earlier_events(query: BoundQuery) -> Iterator[str]:
+    """The conditions that compare an event of a series with others of it, or compute over them."""
+    names = {each.index: each.variable for each in query.every}
+    for each in within((query.conjuncts, query.components, query.negations, query.having)):
+        condition = each.condition if isinstance(each, _CONJUNCTS) else None
+        if isinstance(each, bound.Predicate) and each is query.having:
+            condition = each
+        if condition is not None and any(map(_is_over_series, within(condition))):
+            yield condition_text(condition, names)
+
+
+_CONJUNCTS = (bound.Conjunct, bound.IterationConjunct)
+
+
+def _is_over_series(value: object) -> bool:
+    if isinstance(value, bound.Aggregate):
+        return not (value.function == "count" and value.attribute is None)
+    if not isinstance(value, bound.Reference):
+        return False
+    inner = None if value.inner is None else value.inner.part
+    return value.part in _EARLIER or inner in _EARLIER
+
+
+# ---------------------------------------------------------------- bounds
+
+
+def _factors(query: BoundQuery) -> tuple[tuple[BoundComponent, ...], tuple[Factor, ...]]:
+    """The components of which a match may begin with an event, and the factors for all others."""
+    positives = query.positives
+    elements = [[positives[n] for n in places] for places in bound.elements_of(positives)]
+    first = list[BoundComponent]()
+    for element in elements:
+        first += element
+        if any(each.minimum != 0 and not each.is_counted for each in element):
+            break
+    factors = list[Factor]()
+    for place, element in enumerate(elements):
+        # The first event is counted by itself.
+        is_begin = place == 0 and len(element) == 1 and element[0].is_single
+        for each in element:
+            found = None if is_begin and not each.group else _factor(each, query)
+            factors += [] if found is None else [found]
+        if len(element) > 1 and query.strategy not in _ANY:
+            factors.append(Factor(tuple(element), FactorForm.CONSTANT, factorial(len(element))))
+    return tuple(first), tuple(factors)
+
+
+def _factor(component: BoundComponent, query: BoundQuery) -> Factor | None:
+    """The factor of a component; None if it is one."""
+    own, is_free = (component,), query.strategy in _ANY or query.confidence is not None
+    if component.group is not None:
+        variables, branches = component.group.variables, component.group.branches
+        if not is_free and len(branches) == 1 and all(each.is_single for each in variables):
+            # A run decides only which iteration is the last.
+            return Factor(variables, FactorForm.POWER, or_none=True)
+        # Each event is in no iteration, or of a variable of the last one or of a new one.
+        return Factor(variables, FactorForm.EXPONENTIAL, 2 * len(variables) + 1)
+    if component.is_series and is_free:
+        if component.is_sequence:
+            return Factor(own, FactorForm.ORDERS)
+        most = component.maximum
+        if most is None:
+            return Factor(own, FactorForm.EXPONENTIAL, 2)
+        return Factor(own, FactorForm.POWER, most, or_none=True)
+    if component.is_series:
+        return Factor(own, FactorForm.POWER, or_none=True)
+    if component.is_optional:
+        return Factor(
+            own, FactorForm.POWER if is_free else FactorForm.CONSTANT, 1 if is_free else 2, is_free
+        )
+    return Factor(own, FactorForm.POWER) if is_free else None
+
+
+def _log(number: float) -> float:
+    return log10(number) if number > 0 else -inf
+
+
+def _log_of_sum(logarithms: list[float]) -> float:
+    """The logarithm of a sum of numbers, given their logarithms."""
+    most = max(logarithms)
+    if most == -inf:
+        return most
+    return most + log10(sum(10 ** (each - most) for each in logarithms))
+
+
+# ---------------------------------------------------------------- remedies
+
+
+def _cheaper(query: BoundQuery, factors: tuple[Factor, ...]) -> Iterator[str]:
+    """Changes of the query that lower the bound."""
+    exponential = [
+        each
+        for each in factors
+        if each.form is FactorForm.EXPONENTIAL and not each.components[0].group
+    ]
+    if query.strategy is StrategyName.SKIP_TILL_ANY_MATCH and exponential and not query.confidence:
+        yield "skip_till_next_match takes every event of a series that fits"
+        yield 'output="compressed" counts and samples the matches without a list'
+    if query.window is None:
+        yield "a window limits the events that count"
+    if len(query.positives) > 1 and not query.equivalences:
+        yield "an equivalence test [attribute] counts the events of each key by itself"

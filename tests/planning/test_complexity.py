@@ -1,0 +1,190 @@
+"""The class of a query, the bound on its matches, and the lines that EXPLAIN has of them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import settings
+
+import sase
+from sase.binding import bind_text
+from sase.binding.bound import BoundComponent
+from sase.binding.input_options import InputOptions
+from sase.engine.sources.discovered import Discovered
+from sase.planning.reasoning.complexity import Complexity, complexity_of
+from tests.drawing.examples import Example, example, type_of
+from tests.drawing.hunt import FORMS
+from tests.drawing.streams import TABLES
+from tests.seeds import draw_numbers
+
+SCHEMA = sase.Schema()
+# The matcher of scripts has no single query; the judge of counted groups is not the naive matcher.
+DRAWN = sorted(set(FORMS) - {"scripts", "counted groups"})
+# A class, the feature that the reason names, and queries.
+CLASSES = [
+    ("AC0", "there is no series", "A a"),
+    ("AC0", "there is no series", "SEQ(A a, B b) WHERE [id] WITHIN 5"),
+    ("AC0", "there is no series", "SEQ(A a, !(B b), C c) WHERE a.v < c.v WITHIN 5"),
+    ("AC0", "there is no series", "SEQ(A a, !(SEQ(B b, C d)), C c) WITHIN 5"),
+    ("AC0", "there is no series", "SEQ(A a, B? b, C c) WITHIN 5"),
+    ("AC0", "there is no series", "SEQ(SET(A a, B b, C c), D d) WITHIN 5"),
+    ("AC0", "there is no series", "(SEQ(A a, B b) OR SEQ(C c, D d)) WITHIN 5"),
+    ("AC0", "there is no series", "SEQ(A a, B b) WHERE skip_till_next_match { [id] }"),
+    ("AC0", "there is no series", "SEQ(A a, B b) WHERE strict_contiguity { a.v = b.v }"),
+    ("AC0", "there is no series", "SEQ(A a, ANY(B, C) b) WHERE a.v + b.v > 3 WITHIN 5"),
+    ("regular", "b is a series", "SEQ(A a, B+ b[], C c) WITHIN 5"),
+    ("regular", "b is a series", "SEQ(A a, B* b[], C c) WITHIN 5"),
+    ("regular", "b is a series", "SEQ(A a, B{2,3} b[], C c) WITHIN 5"),
+    ("regular", "b is a series", "SEQ(A a, B+ b[], C c) WHERE b[i].v > 3 WITHIN 5"),
+    ("regular", "b is a series", "SEQ(A a, B+ b[], C c) WHERE b[i].v > a.v WITHIN 5"),
+    ("regular", "b is a series", "SEQ(A a, B+ b[], C c) WHERE b[b.len].v > b[1].v WITHIN 5"),
+    ("regular", "b is a series", "SEQ(A a, B+ b[], C c) WHERE b.len > 3 WITHIN 5"),
+    ("regular", "b is a series", "SEQ(A a, B+ b[]) WHERE strict_contiguity { [id] }"),
+    ("regular", "b is a series", "SEQ(A a, B+ b[]) WHERE skip_till_next_match { [id] }"),
+    ("regular", "g is a series", "SEQ(A a, (SEQ(B b, C c))+ g[]) WITHIN 5"),
+    ("regular", "g is a series", "(SEQ(A a, B b))+ g[] WHERE strict_contiguity { [id] }"),
+    ("regular", "c is a series", "(SEQ(A a, B b) OR SEQ(A a, C+ c[])) WITHIN 5"),
+    ("regular", "b is a series", "SEQ(SET(A a, B+ b[]), C c) WITHIN 5"),
+    ("NC1", "sum(b[].v) > 0", "B+ b[] WHERE strict_contiguity { sum(b[].v) > 0 }"),
+    ("NC1", "b[i-1].v", "B+ b[] WHERE partition_contiguity { [id] AND b[i].v > b[i-1].v }"),
+    ("NC1", "avg(b[..i-1].v)", "B+ b[] WHERE strict_contiguity { b[i].v > avg(b[..i-1].v) }"),
+    ("NC1", "g[i-1]", "(SEQ(A a, B b))+ g[] WHERE strict_contiguity { g[i].a.v > g[i-1].b.v }"),
+    ("NC1", "max(b[].v)", "SEQ(B+ b[], C c) WHERE strict_contiguity { c.v > max(b[].v) }"),
+    ("DSPACE[log n]", "b[i-1].v", "B+ b[] WHERE skip_till_next_match { b[i].v > b[i-1].v }"),
+    ("DSPACE[log n]", "b[i-1].head", "B+ b[] WHERE skip_till_next_match { b[1].tail = 1 AND"
+     " b[i].tail = b[i-1].head AND b[b.len].head = 5 }"),
+    ("DSPACE[log n]", "sum(b[].v)", "SEQ(A a, B+ b[]) WHERE skip_till_next_match { [id] }"
+     " HAVING sum(b[].v) > 3"),
+    ("DSPACE[log n]", "max(b[..i-1].v)", "SEQ(A a, B+ b[]) WHERE"
+     " skip_till_next_match { b[i].v > max(b[..i-1].v) }"),
+    ("NSPACE[log n]", "b[i-1].head", "B+ b[] WHERE skip_till_any_match { b[1].tail = 1 AND"
+     " b[i].tail = b[i-1].head AND b[b.len].head = 5 }"),
+    ("NSPACE[log n]", "b[i-1].v", "SEQ(A a, B+ b[], C c) WHERE b[i].v > b[i-1].v WITHIN 5"),
+    ("NSPACE[log n]", "avg(b[].v)", "SEQ(A a, B+ b[], C c) WHERE c.v > avg(b[].v) WITHIN 5"),
+    ("NSPACE[log n]", "max(b[].v)", "SEQ(A a, B+ b[], C c) WITHIN 5 HAVING max(b[].v) > 3"),
+    ("NSPACE[log n]", "g[i-1]", "(SEQ(A a, B b))+ g[] WHERE g[i].a.v > g[i-1].b.v WITHIN 5"),
+    ("NSPACE[log n]", "c[i-1].v", "(SEQ(A a, B+ b[]) OR SEQ(A a, C+ c[])) WHERE"
+     " c[i].v > c[i-1].v WITHIN 5"),
+    ("NSPACE[log n]", "b[i-1].v", "SEQ(A a, SET(B+ b[], C c)) WHERE b[i].v > b[i-1].v WITHIN 5"),
+    ("NSPACE[log n]", "b[i-1].v", "SEQ(A a, B+ b[]) WHERE"
+     " earliest_maximal { b[i].v > b[i-1].v } WITHIN 5"),
+]  # fmt: skip
+
+
+def complexity(query: str) -> Complexity:
+    return complexity_of(bind_text(f"EVENT {query}", SCHEMA))
+
+
+@pytest.mark.parametrize(("name", "reason", "query"), CLASSES)
+def test_the_class_of_a_query(name: str, reason: str, query: str) -> None:
+    worst = complexity(query).worst
+    assert worst.kind.value == name
+    assert reason in worst.reason
+
+
+@pytest.mark.parametrize(
+    ("query", "formula"),
+    [
+        ("A a", "1"),
+        ("SEQ(A a, B b, C c)", "|b| · |c|"),
+        ("SEQ(A a, B+ b[], C c)", "2^|b| · |c|"),
+        ("SEQ(A a, B{2,3} b[], C? c)", "(1 + |b|)^3 · (1 + |c|)"),
+        ("SEQ(A+ a[], B b) WHERE skip_till_next_match { [id] }", "(1 + |a|)"),
+        ("SEQ(A a, B? b, C c) WHERE skip_till_next_match { [id] }", "2"),
+        ("SEQ(A a, SET(B b, C c)) WHERE skip_till_next_match { [id] }", "2"),
+        ("SEQ(A a, (SEQ(B b, C c))+ g[])", "5^|b ∪ c|"),
+        ("SEQ(A a, (SEQ(B b, C c))+ g[]) WHERE strict_contiguity { [id] }", "(1 + |b ∪ c|)"),
+    ],
+)
+def test_the_formula_of_a_bound(query: str, formula: str) -> None:
+    assert complexity(query).worst.formula == formula
+
+
+@pytest.mark.parametrize(
+    ("query", "growth"),
+    [
+        ("A a", "linear"),
+        ("SEQ(A a, B b) WHERE skip_till_next_match { a.v = b.v }", "linear"),
+        ("SEQ(A a, B b)", "polynomial"),
+        ("SEQ(A a, B b, C c)", "polynomial"),
+        ("SEQ(A a, B+ b[]) WHERE skip_till_next_match { a.v = b[i].v }", "polynomial"),
+        ("SEQ(A a, B+ b[])", "exponential"),
+        ("SEQ(A a, B+ b[], C c)", "exponential"),
+    ],
+)
+def test_matches_are_as_many_as_the_bound(query: str, growth: str) -> None:
+    found = complexity(query)
+    assert found.worst.growth.value == growth
+    for each in (2, 4, 8):
+        kinds = sorted("ABC" * each)
+        rows = [{"ts": n, "type": kind, "v": 1, "id": 1} for n, kind in enumerate(kinds)]
+        count = len(sase.match(f"EVENT {query}", rows))
+        bound = 10 ** found.matches(lambda _, n=each: n, lambda _, n=each: n)
+        # The bound counts that a series has no event, too.
+        assert count <= bound + 1e-6
+        assert bound <= count * (4 / 3 if growth == "exponential" else 1.5) + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("rows", "runs"),
+    # Figures 3 and 4 of SASE++.
+    [("A1 A2 B5 B6 C7", 14), ("A1 B4 B5 B6 C7", 15)],
+)
+def test_runs_of_the_figures(rows: str, runs: int) -> None:
+    events = [{"ts": int(each[1:]), "type": each[0]} for each in rows.split()]
+    query = "EVENT SEQ(A a, B+ b[], C c) WITHIN 10"
+    explained = sase.explain(query, events, plan="nfab", analyze=True)
+    measured, complexity = explained.operators[0].measured, explained.complexity
+    assert measured is not None
+    assert dict(measured.counters)["runs"] == runs
+    assert complexity is not None
+    assert (complexity.runs or 0) >= math.log10(runs)
+
+
+def within_bound(drawn: Example) -> str | None:
+    """The fault of a bound that is below the number of matches."""
+    keywords = dict(drawn.keywords)
+    parameters = keywords.pop("params") or {}
+    if drawn.setting.layout == TABLES:
+        keywords |= {"type": "type", "types": None}
+    schema = Discovered.of(drawn.table, InputOptions(**keywords)).schema
+    found = complexity_of(bind_text(drawn.query.text, schema, parameters=parameters))
+    kinds = [type_of(row, drawn.setting) for row in drawn.rows]
+
+    def events(component: BoundComponent) -> float:
+        return sum(component.types is None or kind in (None, *component.types) for kind in kinds)
+
+    bound = found.matches(events, events)
+    count = len(drawn.expected)
+    if not count or math.log10(count) <= bound + 1e-9:
+        return None
+    return f"{count} matches and a bound of {10**bound}: {drawn!r}"
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("form", DRAWN)
+def test_no_query_has_more_matches_than_its_bound(form: str) -> None:
+    for number in draw_numbers(2 * settings().max_examples):
+        drawn = example(number, form)
+        if not drawn.is_refused and drawn.is_judged:
+            fault = within_bound(drawn)
+            assert fault is None, fault
+
+
+def test_it_is_in_the_explanation() -> None:
+    query = "EVENT SEQ(A a, B+ b[], C c) WHERE b[i].v > b[i-1].v WITHIN 5"
+    rows = [{"ts": n, "type": "ABC"[n % 3], "v": n} for n in range(300)]
+    text = str(sase.explain(query, rows))
+    assert "complexity: NSPACE[log n]: b[i].v > b[i-1].v reads other events of a series" in text
+    assert "at most 2^|b| · |c| matches begin with each a: exponential in the window" in text
+    assert "skip_till_next_match takes every event" in text
+    member = sase.explain(query, rows).to_dict()["complexity"]
+    assert (member["class"], member["growth"], member["begin"]) == (
+        "NSPACE[log n]", "exponential", ["a"],
+    )  # fmt: skip
+    # A third of 300 events in a window of 5 of 300: 100 · 2^(5/3) · 5/3.
+    assert 10 ** member["matches_log10"] == pytest.approx(100 * 2 ** (5 / 3) * 5 / 3)
+    assert sase.explain(query).to_dict()["complexity"]["matches_log10"] is None
+    assert "Complexity" in sase.explain(query, rows).to_html()
+    assert "cheaper" not in str(sase.explain("EVENT SEQ(A a, B b) WHERE [v] WITHIN 5", rows))
