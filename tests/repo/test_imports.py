@@ -144,6 +144,7 @@ HOMES = {
         "sase.spark",
     ),
     "pandas": ("sase.spark", "sase.api.frames"),
+    "prompt_toolkit": ("sase.cli.shell.prompt",),
     "polars": ("sase.engine.results.matches", "sase.api.frames"),
     "pyspark": ("sase.spark",),
     "sortedcontainers": ("sase.engine",),
