@@ -46,6 +46,7 @@ COMMANDS = (
     Command("funnel", "sase.cli.funnel", "Count how many keys reach each of several steps."),
     Command("import", "sase.cli.import_rules", "Turn rules of other languages into scripts."),
     Command("generate", "sase.cli.generate", "Make a stream of events to try queries on."),
+    Command("lsp", "sase.cli.lsp", "Serve editors: errors, completion, hovers, layout."),
     Command(
         "completion", "sase.cli.completion", "Print the script by which a shell completes all this."
     ),
