@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from sase import __version__
 from sase.cli.config import nearest_config, with_defaults
 from sase.cli.event_arguments import discovered, schema_in
 from sase.cli.parser import CommandParser
@@ -34,7 +35,7 @@ def run(arguments: Namespace) -> int:
         raise ArgumentError(
             f"{problem.name} is not installed, which editors need: pip install 'sase[lsp]'"
         ) from problem
-    serve(_Configured().events)
+    serve(_Configured().events, __version__)
     return 0
 
 
@@ -89,7 +90,7 @@ def _stamp(path: str | Path | None) -> object:
 
 
 class _ConfiguredParser(CommandParser):
-    """A parser that raises its errors: the server goes on."""
+    """A parser that raises its errors: the server continues."""
 
     def error(self, message: str) -> NoReturn:
         """Raise the error."""

@@ -84,7 +84,9 @@ def _outline(name: str, part: list[Token]) -> StatementOutline:
     sources, variables = list[PlacedName](), list[PlacedName]()
     for token in part:
         word = token.type.lstrip("_")
-        clause = word if word in CLAUSES else clause
+        # Attributes may have the names of clauses, which come in order.
+        if word in CLAUSES[1 + CLAUSES.index(clause) if clause else 0 :] and before.type != "DOT":
+            clause = word
         if token.type in _NAMES and clause == "FROM":
             sources.append(_placed(token))
         is_variable = token.type in _NAMES and before.type in (*_TYPES, "RPAR", "_ANY")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from sase.errors import Diagnostic, QueryError
 from sase.lang.completion import WordPlace
 from sase.lang.keywords import KEYWORD_MEANINGS
 from sase.lang.layout import format_text
-from sase.lang.outline import StatementOutline, outline, plain, variables_in
+from sase.lang.outline import StatementOutline, outline, plain
 from sase.lang.scene import token_span, tokens
 from sase.source import Span
 
@@ -59,11 +59,13 @@ class QueryDocument:
         span = Span(offset - len(place.begun), offset)
         own = self._statement(offset)
         text = self.text if own is None else self.text[slice(*own.span)]
+        variables = _types_in(own)
         for word, kind in completions(place, self.names, text):
-            is_function = kind == "value" and word not in variables_in(text)
-            shown = "function" if is_function else kind
-            attribute = kind == "attribute" and self._attribute(place.path, plain(word), text)
-            yield ProposedWord(word, shown, attribute or _meaning(word, shown), span)
+            shown = "function" if kind == "value" and plain(word) not in variables else kind
+            meaning = _meaning(word, shown)
+            if kind == "attribute":
+                meaning = self._attribute(place.path, plain(word), variables)
+            yield ProposedWord(word, shown, meaning, span)
 
     def hover(self, offset: int) -> tuple[str, Span] | None:
         """The meaning of the word at an offset, and its place."""
@@ -72,18 +74,15 @@ class QueryDocument:
             return None
         name, span = word
         place = WordPlace.after(self.text[: span.start])
-        own = self._statement(offset)
-        variables = {each.name: each for each in own.variables} if own else {}
+        variables = _types_in(self._statement(offset))
         if place.kind == "attribute":
-            text = "" if own is None else self.text[slice(*own.span)]
-            found = self._attribute(place.path, name, text)
+            found = self._attribute(place.path, name, variables)
         elif name.lower() in (keyword.lower() for keyword in place.keywords):
             found = _meaning(name, "keyword")
         elif place.kind == "type":
             found = self._type(name)
         elif name in variables:
-            type_name = variables[name].type
-            found = f"`{name}`: an event of {'several types' if type_name is None else type_name}"
+            found = f"`{name}`: an event of {variables[name] or 'several types'}"
         else:
             found = _meaning(name, "function") or _meaning(name, "keyword")
         return None if found is None else (found, span)
@@ -116,9 +115,11 @@ class QueryDocument:
                 return plain(token), span
         return None
 
-    def _attribute(self, path: tuple[str, ...], name: str, text: str) -> str | None:
+    def _attribute(
+        self, path: tuple[str, ...], name: str, variables: Mapping[str, str | None]
+    ) -> str | None:
         variable, *steps = path or ("",)
-        type_name = variables_in(text).get(variable)
+        type_name = variables.get(variable)
         found = self.names.attributes(type_name, tuple(steps)).get(name)
         of = "" if type_name is None else f", an attribute of {type_name}"
         return None if found is None else f"`{'.'.join([*steps, name])}`: {found}{of}"
@@ -128,6 +129,11 @@ class QueryDocument:
         if name not in self.names.types:
             return None
         return "\n".join([f"events of type `{name}`", "", *map(_line, columns.items())])
+
+
+def _types_in(statement: StatementOutline | None) -> dict[str, str | None]:
+    """The variables of a statement with their types."""
+    return {each.name: each.type for each in statement.variables} if statement else {}
 
 
 def _line(column: tuple[str, object]) -> str:

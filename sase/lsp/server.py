@@ -11,7 +11,6 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 from pygls.workspace import PositionCodec
 
-from sase import __version__
 from sase.api.completion import KnownNames
 from sase.engine.sources.discovered import Discovered
 from sase.lsp.document import ProposedWord, QueryDocument
@@ -67,8 +66,8 @@ class _Places:
 class QueryServer(LanguageServer):
     """Answers an editor about its open files."""
 
-    def __init__(self, events_of: EventsOf) -> None:
-        super().__init__("sase", __version__)
+    def __init__(self, events_of: EventsOf, version: str) -> None:
+        super().__init__(SOURCE, version)
         self._events_of = events_of
         self._shown = set[str]()
 
@@ -107,17 +106,12 @@ def _names(source: Discovered) -> KnownNames:
     return KnownNames.of(source)
 
 
-def serve(events_of: EventsOf) -> None:
+def serve(events_of: EventsOf, version: str) -> None:
     """Answer an editor on standard input and output until it leaves."""
-    made_server(events_of).start_io()
-
-
-def made_server(events_of: EventsOf) -> QueryServer:
-    """A server with all its features."""
-    server = QueryServer(events_of)
+    server = QueryServer(events_of, version)
     _add_checks(server)
     _add_answers(server)
-    return server
+    server.start_io()
 
 
 def _add_checks(server: QueryServer) -> None:

@@ -124,10 +124,20 @@ def test_diagnostics_and_layout() -> None:
 
 
 def test_the_outline_of_a_text_with_a_mistake() -> None:
-    first, second = outline("EVENT SEQ(A{2,3} a[], B b WHERE x.y; CREATE STREAM s AS FROM r EVENT C c")
+    first, second = outline(
+        "EVENT SEQ(A{2,3} a[], B b WHERE x.y; CREATE STREAM s AS FROM r EVENT C c"
+    )
     assert [(each.name, each.type) for each in first.variables] == [("a", "A"), ("b", "B")]
     assert (first.name, first.stream, second.name) == ("query_1", None, "s")
     assert [each.name for each in second.sources] == ["r"]
+
+
+def test_attributes_with_names_of_clauses() -> None:
+    (found,) = outline(
+        "FROM r EVENT SEQ(A a, B b) WHERE a.from = b.event AND event = from WITHIN 5"
+    )
+    assert [each.name for each in found.sources] == ["r"]
+    assert [each.name for each in found.variables] == ["a", "b"]
 
 
 def test_every_keyword_has_a_meaning() -> None:

@@ -115,7 +115,9 @@ def test_errors_while_typing(tmp_path: Path) -> None:
     edited(tmp_path, use)
 
 
-TEXT = "CREATE STREAM s AS EVENT SHELF-READING x RETURN S(x.tag_id AS t);\nFROM s EVENT S y WHERE y."
+TEXT = (
+    "CREATE STREAM s AS EVENT SHELF-READING x RETURN S(x.tag_id AS t);\nFROM s EVENT S y WHERE y."
+)
 
 
 def test_answers(tmp_path: Path) -> None:
