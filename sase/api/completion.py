@@ -28,7 +28,10 @@ class KnownNames(NamedTuple):
 
     @classmethod
     def of(cls, *sources: Discovered) -> KnownNames:
-        """The types of schemas, or else those among the first events."""
+        """The types of schemas, or else those among the first events.
+
+        It raises a `SaseError` if these cannot be read in time.
+        """
         types = dict.fromkeys(name for each in sources for name in _types(each) if name != OTHERS)
         return cls(tuple(types), tuple(each.schema for each in sources))
 

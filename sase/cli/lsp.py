@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def configure(parser: ArgumentParser) -> None:
-    """Describe the command, which has no arguments."""
+    """Add the argument that some editors give."""
+    parser.add_argument(
+        "--stdio", action="store_true", help="use standard input and output, as without it"
+    )
     parser.epilog = (
         "An editor starts this, and talks with it on standard input and output. The file sase.toml"
         " nearest to a file of queries names its schema or its events."

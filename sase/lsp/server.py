@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from pygls.workspace import PositionCodec
 
 from sase.api.completion import KnownNames
 from sase.engine.sources.discovered import Discovered
+from sase.errors import SaseError
 from sase.lsp.document import ProposedWord, QueryDocument
 from sase.source import Source, Span
 
@@ -79,9 +81,10 @@ class QueryServer(LanguageServer):
         if problem is not None and problem not in self._shown:
             self._shown.add(problem)
             self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, problem))
-        names = KnownNames()
-        if source is not None:
-            names = _names(source) if has_types else KnownNames((), (source.schema,))
+        names = KnownNames() if source is None else KnownNames((), (source.schema,))
+        if source is not None and has_types:
+            with suppress(SaseError):  # types take too long; other names can be proposed
+                names = _names(source)
         places = _Places(opened.source, self.workspace.position_codec)
         return QueryDocument(opened.source, names, path.name), places
 

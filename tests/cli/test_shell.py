@@ -117,7 +117,7 @@ def test_an_error_ends_a_pipe(piped: Piped) -> None:
         (".rows many", "give a whole number"),
         (".why", "there is no query yet"),
         (".open nothing.csv", "nothing.csv: there is no such file"),
-        (".open e.csv e.csv", "one path has no name"),
+        (".open e.csv e.csv", "only one path can be without a name"),
         (".open 'e.csv", "No closing quotation"),
         (".read nothing.sase", "nothing.sase cannot be read"),
         (".output none/x", ".output none/x"),
@@ -325,6 +325,24 @@ def test_completion(events: Path, text: str, words: Any) -> None:
     completer = ShellCompleter(session(str(events)))
     found = [each.text for each in completer.get_completions(Document(text), CompleteEvent())]
     assert (set(found) & words == words) if isinstance(words, set) else found == words
+
+
+def test_completion_without_types(events: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If types cannot be looked up in time, other names are completed, and `.types` says why."""
+    pytest.importorskip("prompt_toolkit")
+    from prompt_toolkit.completion import CompleteEvent
+    from prompt_toolkit.document import Document
+
+    from sase.api import completion
+    from sase.cli.shell.prompt import ShellCompleter
+
+    monkeypatch.setattr(completion, "TIME", "1ns")
+    shell = session(str(events))
+    found = ShellCompleter(shell).get_completions(
+        Document("EVENT SEQ(A a, B b) WHERE a.pr"), CompleteEvent()
+    )
+    assert [each.text for each in found] == ["price"]
+    assert not shell.run(".types")
 
 
 def test_tab_completes(typed: Piped) -> None:

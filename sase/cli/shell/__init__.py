@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from io import TextIOWrapper
 
 from sase.cli.event_arguments import (
     add_event_files,
@@ -45,10 +46,14 @@ def run(arguments: Namespace) -> int:
     session = Session(arguments, run_command)
     try:
         if not sys.stdin.isatty():
+            if isinstance(sys.stdin, TextIOWrapper):
+                sys.stdin.reconfigure(encoding="utf-8-sig")
             return session.read(sys.stdin)
         from sase.cli.shell.prompt import converse
 
         return converse(session)
+    except UnicodeDecodeError as problem:
+        raise ArgumentError("standard input is not UTF-8") from problem
     except ModuleNotFoundError as problem:
         if problem.name != "prompt_toolkit":
             raise

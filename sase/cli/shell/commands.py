@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from shlex import split
 from typing import NamedTuple
 
 from sase.base.files import write_whole
@@ -81,10 +83,8 @@ def _timeline(session: Session, path: str) -> None:
 
 
 def _open(session: Session, paths: str) -> None:
-    from shlex import split
-
     try:
-        words = split(paths)
+        words = [os.path.expanduser(each) for each in split(paths)]
     except ValueError as problem:
         raise ArgumentError(f".open {paths}: {problem}") from problem
     if not words:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -15,6 +16,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from sase.cli.messages import notify
 from sase.cli.shell.commands import COMMANDS
 from sase.cli.shell.session import Session, is_command, items_in
+from sase.errors import SaseError
 from sase.printable import printable_message
 
 PROMPT, CONTINUED = "sase> ", "  ... "
@@ -108,9 +110,13 @@ class ShellCompleter(Completer):
         return self._of_query(argument, argument)
 
     def _of_query(self, before: str, text: str) -> Iterable[Completion]:
-        from sase.api.completion import completions
+        from sase.api.completion import KnownNames, completions
         from sase.lang.completion import WordPlace
 
+        schemas = tuple(each.schema for each in self._session.inputs.values())
+        names = KnownNames((), schemas)
+        with suppress(SaseError):  # types take too long; other names can be proposed
+            names = self._session.names
         place = WordPlace.after(before)
-        for word, kind in completions(place, self._session.names, text):
+        for word, kind in completions(place, names, text):
             yield Completion(word, -len(place.begun), display_meta=kind)

@@ -72,8 +72,8 @@ class Session:
         unnamed = [each for each in paths if each not in named]
         if len(unnamed) > 1:
             raise ArgumentError(
-                f"{unnamed[1]}: one path has no name; give it a pattern such as 'logs/*.csv', or"
-                f" name the second input:  name={unnamed[1]}"
+                f"{unnamed[1]}: only one path can be without a name: give a pattern such as"
+                f" 'logs/*.csv', or name the second input:  name={unnamed[1]}"
             )
         self._discover(
             Namespace(
