@@ -85,7 +85,7 @@ def _opened(arguments: Namespace) -> tuple[Discovered | None, str | None]:
 
 
 def _stamp(path: str | Path | None) -> object:
-    """A value that differs after a change of a file; None for a pattern or an address."""
+    """A value that differs after a change of a file; of a pattern or an address, its text."""
     try:
         return None if path is None else (str(path), Path(path).stat().st_mtime_ns)
     except OSError:

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -257,11 +256,10 @@ def typed(
     def typed(*parts: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "stdin", _Terminal())
         with keyboard() as keys:
-            timers = [Timer(2 * n, keys.send_text, (part,)) for n, part in enumerate(parts)]
-            timers += [Timer(2 * len(parts) - 2, keys.send_text, ("\x04",))]
-            for timer in timers:
-                timer.start()
-                timer.join(0.2)
+            first, *later = [*parts[:-1], f"{parts[-1]}\x04"]
+            keys.send_text(first)
+            for number, part in enumerate(later, start=1):
+                Timer(2 * number, keys.send_text, (part,)).start()
             status = main(["shell", str(events)])
         return status, *capsys.readouterr()
 
@@ -353,17 +351,37 @@ def test_tab_completes(typed: Piped) -> None:
 def test_control_c_ends_the_query(
     typed: Piped, events: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A signal in a search that would take for ever comes back to the prompt."""
+    """A signal in a search that would take for ever leads back to the prompt."""
     events.write_text("ts,type\n" + "".join(f"{n},A\n" for n in range(3000)), encoding="utf-8")
+    search = Session.matches
     timer = Timer(2, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    began = time.monotonic()
-    status, out, err = typed(f"{ENOUGH}\r.types\r")
-    timer.join()
+
+    def begun(session: Session, text: str) -> Any:
+        timer.start()
+        return search(session, text)
+
+    monkeypatch.setattr(Session, "matches", begun)
+    status, out, err = typed(f"{ENOUGH}\r.mode\r")
     assert status == 0
     assert "sase: interrupted" in err
-    assert out.endswith("matches so far\nA\n")
-    assert time.monotonic() - began < 60
+    assert out.endswith("table\n")
+
+
+def test_an_interrupted_query_shows_its_first_matches(
+    piped: Piped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sase.engine.results.matches import Matches
+
+    counted = Matches.counted
+
+    def interrupted(matches: Matches, count: int, first: list[Any]) -> Iterator[int]:
+        yield from counted(matches, count, first)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Matches, "counted", interrupted)
+    status, out, _ = piped(PAIR)
+    assert status == 130
+    assert out == TABLE.replace("2 matches in 4 rows", "2 matches so far")
 
 
 def test_a_terminal_needs_prompt_toolkit(

@@ -31,9 +31,10 @@ def run_command(session: Session, line: str) -> None:
     name = word.rstrip(";").lower()
     name = name if name.startswith((".", "\\")) else f".{name}"
     if name not in COMMANDS:
-        near = "commands begin with a dot" if name.startswith("\\") else None
-        hint = near or (did_you_mean(name, COMMANDS) or ("",))[0]
-        raise ArgumentError(f"there is no command {word}: {hint or 'see'}; .help lists them")
+        hints = [*did_you_mean(name, COMMANDS), ".help lists them"]
+        if name.startswith("\\"):
+            hints.insert(0, "commands begin with a dot")
+        raise ArgumentError(f"there is no command {word}: {'; '.join(hints)}")
     command, argument = COMMANDS[name], argument.strip().removesuffix(";").strip()
     if argument and not command.argument:
         raise ArgumentError(f"{name} has no argument, and here is {argument}")
@@ -95,7 +96,7 @@ def _open(session: Session, paths: str) -> None:
 def _schema(session: Session, _: str) -> None:
     from sase.cli.shell.described import described_inputs
 
-    print("\n".join(described_inputs(session.inputs, session.names)))
+    print("\n".join(described_inputs(session.inputs)))
 
 
 def _types(session: Session, _: str) -> None:

@@ -6,26 +6,25 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sase.api.completion import KnownNames
     from sase.binding import Schema
     from sase.engine.sources.discovered import Discovered
 
 
-def described_inputs(inputs: Mapping[str | None, Discovered], names: KnownNames) -> Iterator[str]:
+def described_inputs(inputs: Mapping[str | None, Discovered]) -> Iterator[str]:
     """The columns of each input; of types with attributes of their own, those of each type."""
     from sase.engine.results.repr import text_table
 
     rows = [("input", "type", "column", "data type", "role")]
     for name, source in inputs.items():
         schema = source.schema
-        own = [(None, schema)] if schema.is_wide else [(each, schema) for each in names.types]
-        for type_name, _ in own:
-            columns = schema.attributes(type_name or "") or {}
+        for type_name in [""] if schema.is_wide else schema.type_names or [""]:
+            columns = schema.attributes(type_name) or {}
             rows += (
-                (name or "", type_name or "", column, str(kind), _role(schema, column))
+                (name or "", type_name, column, str(kind), _role(schema, column))
                 for column, kind in columns.items()
             )
-    kept = [place for place in range(5) if place > 3 or any(row[place] for row in rows[1:])]
+    # Only the column of inputs, or of types, may have no value.
+    kept = [place for place in range(5) if place > 1 or any(row[place] for row in rows[1:])]
     return text_table([[row[place] for place in kept] for row in rows], texts=5)
 
 
