@@ -194,6 +194,13 @@ def test_streams_are_kept(piped: Piped) -> None:
     assert "8    4" in out
 
 
+def test_a_stream_may_end_in_a_comment(piped: Piped) -> None:
+    _, out, _ = piped(
+        f"{STREAM.strip(';' + chr(10))} -- the end\n;\nFROM up EVENT Up u RETURN u.p;"
+    )
+    assert out.endswith("2 matches in 2 rows\n")
+
+
 def test_errors_behind_streams_have_their_place(piped: Piped) -> None:
     status, _, err = piped(f"{STREAM}FROM up EVENT Up u\nWHERE u.pp > 1;")
     assert status == 1
@@ -356,9 +363,9 @@ def test_control_c_ends_the_query(
     search = Session.matches
     timer = Timer(2, os.kill, (os.getpid(), signal.SIGINT))
 
-    def begun(session: Session, text: str) -> Any:
+    def begun(session: Session, *given: Any) -> Any:
         timer.start()
-        return search(session, text)
+        return search(session, *given)
 
     monkeypatch.setattr(Session, "matches", begun)
     status, out, err = typed(f"{ENOUGH}\r.mode\r")

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 from sase.cli.event_arguments import PARAMETER, limit_options, parameter
-from sase.cli.messages import counted, notify, print_diagnostics, warnings_as_messages
+from sase.cli.messages import Progress, counted, notify, print_diagnostics, warnings_as_messages
 from sase.cli.output_files import print_rows
 from sase.cli.queries import ArgumentError, read_text
 from sase.cli.results import SHOWN, notify_report, table_width
@@ -162,7 +162,7 @@ class Session:
             return
         began = perf_counter()
         with warnings_as_messages():
-            self._print(self.matches(text))
+            self._print(text)
         if self.has_timer:
             notify([f"{perf_counter() - began:.3f} s"])
 
@@ -179,12 +179,16 @@ class Session:
         self.streams[name] = text
         print(f"stream {name}")
 
-    def matches(self, text: str) -> Matches:
-        """The matches of a query over the events."""
+    def matches(self, text: str, progress: Progress | None = None) -> Matches:
+        """The matches of a query over the events; their search moves a line of progress."""
         from sase.api.matching import match
 
-        options = self.limits | {"threads": self._arguments.threads}
-        found: Matches = self.call(match, text, stats=self._arguments.stats, **options)
+        options = self.limits | {
+            each: getattr(self._arguments, each) for each in ("stats", "threads")
+        }
+        if progress is not None:
+            options["progress"] = lambda rows, _: setattr(progress, "rows", rows)
+        found: Matches = self.call(match, text, **options)
         return found
 
     def call(self, function: Any, text: str, **options: Any) -> Any:
@@ -224,27 +228,33 @@ class Session:
                 if name in streams and name not in needed:
                     needed[name] = streams[name]
                     left.append(streams[name])
-        before = "".join(f"{each};\n" for each in needed.values())
+        # A statement may end in a comment, which the end of its line ends.
+        before = "".join(f"{each}\n;\n" for each in needed.values())
         return PlacedStatement(before + text, len(before))
 
     # ---------------------------------------------------------------- results
 
-    def _print(self, found: Matches) -> None:
+    def _print(self, text: str) -> None:
         if self.mode == "table":
-            self._print_table(found)
+            found = self._print_table(text)
         else:
+            found = self.matches(text)
             print_rows(self.mode, *found.to_batches())
         notify_report(found.report)
         if found.report.bad:
             notify([f"{counted(found.report.bad, 'row')} could not be used"])
 
-    def _print_table(self, found: Matches) -> None:
+    def _print_table(self, text: str) -> Matches:
         """Print the first matches as a table, and the number of all."""
+        from sase.api.progress import total_of
+
         first: list[ResultBatch] = []
         count = 0
         try:
-            for count in found.counted(self.rows, first):  # noqa: B007 - the last one is printed
-                pass
+            with Progress(total_of(each.rows for each in self.inputs.values())) as progress:
+                found = self.matches(text, progress)
+                for count in found.counted(self.rows, first):
+                    progress.matches = count
         except KeyboardInterrupt:
             _print_first(first, count)
             print(f"{counted(count, 'match')} so far")
@@ -254,6 +264,7 @@ class Session:
         print(f"{counted(count, 'match')} in {counted(found.report.rows, 'row')}{more}")
         if not count:
             notify([".why names the causes that stopped the matches"])
+        return found
 
     # ---------------------------------------------------------------- output
 
