@@ -1,4 +1,4 @@
-"""Default options of `sase run` from a file `sase.toml` in the working directory or a parent."""
+"""Default options of commands from a file `sase.toml` in the working directory or a parent."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ OPTIONS = (
 PATHS = ("events", "types", "schema", "plan", "stats")
 
 
-def with_defaults(parser: CommandParser, arguments: Sequence[str]) -> list[str]:
-    """Put the options of the nearest file before those of the command line, which win."""
-    found = None if OFF in arguments else _nearest(Path.cwd())
+def with_defaults(
+    parser: CommandParser, arguments: Sequence[str], folder: Path | None = None
+) -> list[str]:
+    """Put the options of the file nearest to a folder before those given, which win."""
+    found = None if OFF in arguments else nearest_config(folder or Path.cwd())
     if found is None:
         return [*arguments]
     from sase.base.log import LOG
@@ -33,7 +35,8 @@ def with_defaults(parser: CommandParser, arguments: Sequence[str]) -> list[str]:
     return [*added, *arguments]
 
 
-def _nearest(folder: Path) -> Path | None:
+def nearest_config(folder: Path) -> Path | None:
+    """The file of options in a folder or a parent, or None."""
     files = (each / NAME for each in (folder, *folder.parents))
     return next((each for each in files if each.is_file() and _is_own(each)), None)
 
@@ -59,7 +62,8 @@ class _Defaults:
         self._check(table, OPTIONS, "option")
         by_name = {name: each for each in parser.arguments for name in each.option_strings}
         for name, value in table.items():
-            self.options[name] = by_name[f"--{name}"], value
+            if f"--{name}" in by_name:  # some commands have fewer options than `sase run`
+                self.options[name] = by_name[f"--{name}"], value
 
     def refuse(self, message: str) -> NoReturn:
         """End the program with an error of the file."""

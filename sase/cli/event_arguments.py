@@ -34,6 +34,11 @@ def add_events(parser: ArgumentParser, *, required: bool = True) -> None:
     """Add the arguments that give the query and the events."""
     add_queries(parser)
     add_event_files(parser, required=required)
+    add_query_options(parser)
+
+
+def add_query_options(parser: ArgumentParser) -> None:
+    """Add the parameters of queries, the recipe of plans, and the statistics."""
     parser.add_argument(
         "--param",
         metavar="NAME=VALUE",
@@ -230,7 +235,7 @@ def one_query(arguments: Namespace) -> str:
 
 def _check_parameters(query: str, arguments: Namespace) -> None:
     """Refuse parameters with two values, and parameters that no text uses."""
-    given = [_parameter(text)[0] for text in arguments.param]
+    given = [parameter(text)[0] for text in arguments.param]
     if not given:
         return
     conditions = (_types(arguments.types) if arguments.types is not None else None) or {}
@@ -390,7 +395,7 @@ def longest_in(arguments: Namespace) -> int | str | None:
 
 def query_options(arguments: Namespace) -> dict[str, Any]:
     """The parameters and the recipe, as keywords of public functions."""
-    return {"params": dict(map(_parameter, arguments.param)), "plan": arguments.plan}
+    return {"params": dict(map(parameter, arguments.param)), "plan": arguments.plan}
 
 
 def _types(given: str | None) -> dict[str, Any] | list[str] | None:
@@ -417,7 +422,8 @@ def _is_list_of_names(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
-def _parameter(text: str) -> tuple[str, object]:
+def parameter(text: str) -> tuple[str, object]:
+    """The name and the value of a parameter; a value that is no JSON is a text."""
     import json
 
     name, value = named_value("--param", text)

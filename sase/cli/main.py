@@ -37,6 +37,7 @@ COMMANDS = (
     Command("check", "sase.cli.check", "Check queries, and report every error with its place."),
     Command("format", "sase.cli.format", "Lay queries out well."),
     Command("run", "sase.cli.run", "Find the matches of a query in files of events."),
+    Command("shell", "sase.cli.shell", "Run queries one after the other, with completion."),
     Command("replay", "sase.cli.replay", "Find the matches of a query with Spark."),
     Command("explain", "sase.cli.explain", "Show the plan of a query, and why it is so."),
     Command("plans", "sase.cli.plans", "List the recipes of plans, or compare their plans."),
@@ -45,10 +46,14 @@ COMMANDS = (
     Command("funnel", "sase.cli.funnel", "Count how many keys reach each of several steps."),
     Command("import", "sase.cli.import_rules", "Turn rules of other languages into scripts."),
     Command("generate", "sase.cli.generate", "Make a stream of events to try queries on."),
+    Command("lsp", "sase.cli.lsp", "Serve editors: errors, completion, hovers, layout."),
     Command(
         "completion", "sase.cli.completion", "Print the script by which a shell completes all this."
     ),
 )
+
+# The commands with default options from a file.
+CONFIGURED = ("run", "shell")
 
 # Exit statuses. If a signal ends the program, its status is 128 plus the number, as in shells.
 FAILED, WRONG, INTERRUPTED, UNREAD, TERMINATED = 1, 2, 130, 141, 143
@@ -164,7 +169,7 @@ def _run_command(command: Command, arguments: Sequence[str]) -> int:
     module = import_module(command.module)
     parser = CommandParser(prog=f"sase {command.name}", description=command.summary)
     module.configure(parser)
-    if command.name == "run":
+    if command.name in CONFIGURED:
         from sase.cli.config import with_defaults
 
         arguments = with_defaults(parser, arguments)

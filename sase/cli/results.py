@@ -288,17 +288,12 @@ class Delivery:
         if count:
             from sase.engine.results.repr import table_of
 
-            print("\n".join(table_of(first, type_column, self._width())))
+            width = None if getattr(self._program.arguments, "wide", False) else table_width()
+            print("\n".join(table_of(first, type_column, width)))
         self._shown += 1
         if count > SHOWN:
             target = "FOLDER" if label else "FILE"
             print(f"… and {count - SHOWN:,} more: write all of them with  -o {target}")
-
-    def _width(self) -> int | None:
-        """The characters of a line: those of a terminal, and with --wide any number."""
-        if getattr(self._program.arguments, "wide", False):
-            return None
-        return shutil.get_terminal_size().columns if sys.stdout.isatty() else PRINTED
 
     def put_aside(
         self, counts: Mapping[str | None, int], write: Callable[[str | None, str], None]
@@ -325,12 +320,7 @@ class Delivery:
     def tell(self, reports: Mapping[str, Report]) -> None:
         """Print the warnings and notes of statements."""
         for name, report in reports.items():
-            label = self._program.label(name)
-            notify_warnings(f"{label}{warning}" for warning in report.warnings)
-            notify([f"{label}{note}" for note in report.notes])
-            notify_late(report.late)
-            if not report.is_complete:
-                notify([f"{label}{LIMITED}"])
+            notify_report(report, self._program.label(name))
 
     def conclude(
         self, counts: Mapping[str, int], of: str, aside: int = 0, *, is_endless: bool = False
@@ -351,6 +341,20 @@ class Delivery:
 
 
 LIMITED = "LIMIT was reached before the end of the events"
+
+
+def notify_report(report: Report, label: str = "") -> None:
+    """Print the warnings and notes of a report, behind the name of its statement."""
+    notify_warnings(f"{label}{warning}" for warning in report.warnings)
+    notify([f"{label}{note}" for note in report.notes])
+    notify_late(report.late)
+    if not report.is_complete:
+        notify([f"{label}{LIMITED}"])
+
+
+def table_width() -> int:
+    """The characters of a line of a table: those of a terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PRINTED
 
 
 def _told(batches: Iterable[Any], wrote: Callable[[int], object]) -> Iterable[Any]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Literal, TypeAlias
 
-from lark import Token
 from lark.exceptions import UnexpectedInput
 
-from sase.lang.scene import CLAUSES, KEYWORDS, accepted_after, tokens
+from sase.lang.outline import plain
+from sase.lang.scene import KEYWORDS, accepted_after
 
 WordKind: TypeAlias = Literal["type", "attribute", "value", "unit"]
 
@@ -22,8 +22,6 @@ _INDEX = re.compile(r"\[[^][]*\]")
 # `x.user.`, `a[i].` or `x.(ts, `; and the beginning of an equivalence test.
 _DOTTED = re.compile(rf"((?:{_NAME}(?:{_INDEX.pattern})*\.)+)(?:\((?:{_NAME},\s*)*\s*)?$")
 _TEST = re.compile(r"(?<![\w`\]])\[\s*(?:[^][]*,\s*)?$")
-_TYPES = ("NAME", "QUOTED_NAME", "HYPHENATED_NAME")
-_COUNTS, _QUANTIFIERS = re.compile(r"\{[\d,\s]*\}"), ("PLUS", "STAR", "QMARK")
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class WordPlace:
                 continue  # names with minus signs in between
             if dotted := _DOTTED.search(before):
                 path = re.findall(_NAME, _INDEX.sub("", dotted[1]))
-                return cls(found[0], "attribute", (), tuple(map(_plain, path)))
+                return cls(found[0], "attribute", (), tuple(map(plain, path)))
             if _TEST.search(before):
                 return cls(found[0], "attribute")
             words = chain.from_iterable(KEYWORDS[name] for name in KEYWORDS if name in accepted)
@@ -67,20 +65,3 @@ def _kind(accepted: Set[str], before: str) -> WordKind | None:
     if "NAME" in accepted and before.rstrip()[-1:].isdigit():
         return "unit"
     return "value" if {"NAME", "STRING"} <= accepted else None
-
-
-def _plain(name: str) -> str:
-    return name.strip("`")
-
-
-def variables_in(text: str) -> dict[str, str | None]:
-    """The variables of the patterns in a text, each with its type; None if it may have several."""
-    found, is_pattern, before = dict[str, str | None](), False, Token("", "")
-    for token in tokens(_COUNTS.sub(" ", text)):
-        if token.type == "_EVENT" or token.type.lstrip("_") in CLAUSES:
-            is_pattern = token.type == "_EVENT"
-        if token.type in _TYPES[:2] and is_pattern and before.type in (*_TYPES, "RPAR", "_ANY"):
-            found[_plain(token)] = _plain(before) if before.type in _TYPES else None
-        if token.type not in _QUANTIFIERS:
-            before = token
-    return found

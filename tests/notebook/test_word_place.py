@@ -2,7 +2,8 @@
 
 import pytest
 
-from sase.lang.completion import WordPlace, variables_in
+from sase.lang.completion import WordPlace
+from sase.lang.outline import variables_in
 
 PAIR = "EVENT SEQ(A a, B+ b[]) "
 

@@ -27,6 +27,7 @@ LAYERS = [
     "diagnostics",
     "api",
     "notebook",
+    "lsp",
     "spark",
 ]
 
@@ -112,6 +113,7 @@ HOMES = {
     "duckdb": ("sase.engine.columns.arrow.python_rows", "sase.engine.results.duckdb_table"),
     "IPython": ("sase.notebook", "sase.user_frame"),
     "lark": ("sase.lang",),
+    "lsprotocol": ("sase.lsp.server",),
     "networkx": ("sase.planning",),
     "llvmlite": ("sase.engine.kernels.jit",),
     "numba": ("sase.engine.kernels",),
@@ -144,6 +146,8 @@ HOMES = {
         "sase.spark",
     ),
     "pandas": ("sase.spark", "sase.api.frames"),
+    "pygls": ("sase.lsp.server",),
+    "prompt_toolkit": ("sase.cli.shell.prompt",),
     "polars": ("sase.engine.results.matches", "sase.api.frames"),
     "pyspark": ("sase.spark",),
     "sortedcontainers": ("sase.engine",),

@@ -46,6 +46,8 @@ def loaded(program: str, *arguments: str, folder) -> list[str]:
         (PROGRAM, ("check", "query.sase"), ["lark"]),
         (PROGRAM, ("format", "-"), ["lark"]),
         (PROGRAM, ("why", "--help"), []),
+        (PROGRAM, ("shell", "--help"), []),
+        (PROGRAM, ("lsp", "--help"), []),
         (PROGRAM, ("completion", "bash"), []),
         (PROGRAM, ("generate", "--help"), []),
         (PROGRAM, ("generate", "retail", "--help"), []),

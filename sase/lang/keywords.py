@@ -1,0 +1,57 @@
+"""The meaning of each keyword in a sentence, for editors."""
+
+from __future__ import annotations
+
+_SKIPS = "a match may skip an event "
+# The strategies have the words of the table in docs/language.md.
+KEYWORD_MEANINGS = {
+    "CREATE": "CREATE STREAM name AS … makes a stream of the results of a query",
+    "STREAM": "CREATE STREAM name AS … makes a stream of the results of a query",
+    "AS": "names a column of the results, or begins the query of a stream",
+    "FROM": "the inputs or streams that the query reads, merged by time",
+    "EVENT": "the pattern: the events of a match, and those that must be absent",
+    "PATTERN": "the same as EVENT",
+    "SEQ": "events one after the other, each strictly later than the one before",
+    "SET": "events in any order",
+    "ANY": "an event of one of several types, or of any type",
+    "WHERE": "conditions on the events, or a strategy with its conditions in braces",
+    "WITHIN": "the window: the most time, or events, from the first event to the last",
+    "EVENTS": "WITHIN n EVENTS: a window of n events",
+    "PER": "PER PARTITION counts the events of a window in their partition alone",
+    "PARTITION": "the events that agree on the attributes of the equivalence tests",
+    "INCLUSIVE": "the window includes an event at its end",
+    "WITH": "WITH CONFIDENCE >= p keeps the matches of imprecise time that are likely enough",
+    "CONFIDENCE": "the probability of a match if times are imprecise",
+    "HAVING": "conditions on finished matches",
+    "RETURN": "the columns of the results, or the event that a match makes for other statements",
+    "LIMIT": "the most matches",
+    "skip_till_any_match": f"{_SKIPS}always: every combination is tried",
+    "skip_till_next_match": f"{_SKIPS}in a series that is not full, if the series cannot take it;"
+    " otherwise if the next component cannot begin with it",
+    "partition_contiguity": f"{_SKIPS}if it belongs to another partition",
+    "strict_contiguity": f"{_SKIPS}never",
+    "earliest_maximal": f"{_SKIPS}if the match can use it in no way; each first event has one"
+    " match",
+    "AND": "both conditions hold",
+    "OR": "one of the conditions holds; between patterns, one of them matches",
+    "NOT": "the condition does not hold; before a component, no such event occurs",
+    "IN": "the value is one of a list",
+    "BETWEEN": "the value is in a range with both its ends",
+    "LIKE": "the text fits a form: % is any text, _ is one character",
+    "ILIKE": "LIKE, with upper and lower case alike",
+    "IS": "IS NULL, IS NOT NULL: whether there is no value",
+    "NULL": "no value",
+    "TRUE": "the truth value",
+    "FALSE": "the truth value",
+    "TIMESTAMP": "a moment, as in TIMESTAMP '2026-01-31 12:00:00'",
+    "DATE": "a day, as in DATE '2026-01-31'",
+    "TIME": "a time of the day, as in TIME '08:00'",
+    "INTERVAL": "a duration, as in INTERVAL '5' minutes",
+    "AT": "AT TIME ZONE 'Europe/Berlin': a moment as clocks of this zone show it",
+    "ZONE": "AT TIME ZONE 'Europe/Berlin': a moment as clocks of this zone show it",
+    "CASE": "CASE WHEN … THEN … ELSE … END: the value behind the first true condition",
+    "WHEN": "a condition of CASE",
+    "THEN": "the value of CASE if the condition before it is true",
+    "ELSE": "the value of CASE if no condition is true",
+    "END": "the end of CASE",
+}
