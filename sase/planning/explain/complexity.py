@@ -91,7 +91,7 @@ def complexity_lines(complexity: ExplainedComplexity) -> Iterator[str]:
     begin = " or ".join(complexity.begin)
     number = ""
     if complexity.matches is not None:
-        number = f"; about {_number(complexity.matches)} in all of these events"
+        number = f"; about {_number(complexity.matches)} in all, if events are spread evenly"
     yield (
         f"  at most {complexity.formula} matches begin with each {begin}: {complexity.growth} in"
         f" the window{number}"
