@@ -95,7 +95,10 @@ def _all(options: argparse.Namespace) -> None:
         raise SystemExit("the report needs matplotlib: pip install -e '.[experiments]'")
     pa.set_cpu_count(1)
     print(machine.described(), file=sys.stderr)
-    run(EXPERIMENTS, SIZES[options.size], _folder(options), unattended=unattended)
+    try:
+        run(EXPERIMENTS, SIZES[options.size], _folder(options), unattended=unattended)
+    except KeyboardInterrupt:
+        raise SystemExit("interrupted: the same command resumes at this point") from None
     _report(options)
 
 

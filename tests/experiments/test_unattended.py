@@ -13,7 +13,10 @@ from experiments.core.experiment import Experiment, Outcome, Plot, Point, Size, 
 from experiments.core.measuring import measured
 from experiments.core.unattended import ATTEMPTS, PAUSE, UNEVEN, Unattended, unevenness
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
+]
 
 SIZE = Size("tiny", 5, 60.0)
 
@@ -79,7 +82,7 @@ def run_all(folder):
 
 def test_all_resumes_where_it_was_interrupted(repository, counted, tmp_path, capsys):
     counted.stop_at = "two 2"
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(SystemExit, match="interrupted: the same command resumes"):
         run_all(tmp_path / "results")
     assert list(dict.fromkeys(counted.measured)) == ["one 1", "one 2", "two 1"]
     counted.stop_at, counted.measured = None, []
