@@ -18,7 +18,7 @@ CLASSES = {
     "both": "b[i].v < {value}",
     "inconsistent": "b[i].v > b[i-1].v AND c.v < {value}",
 }
-# Its counts keep apart what each event was compared with.
+# Its counts keep apart the events with which each event was compared.
 HARD = "inconsistent"
 
 
