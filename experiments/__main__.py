@@ -1,7 +1,8 @@
-"""The experiments: `python -m experiments list | run NAME… | report | compare OLD NEW | regret`.
+"""The experiments: `python -m experiments list | run NAME… | all | report | compare | regret`.
 
 python -m experiments run fig8 fig9        measure, into experiments/results
 python -m experiments run --quick all      at most ten minutes, into build/experiments/quick
+python -m experiments all                  all of one commit, on a quiet machine, and the report
 python -m experiments report --quick       report.html and report.md beside those results
 python -m experiments compare HEAD~3 HEAD  two commits in turn, ratios with confidence
 python -m experiments regret --cells 50    default plans beside every recipe, over a drawn grid
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import importlib.util
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +23,7 @@ from experiments import compare, machine, regret_grid
 from experiments.core import reporting
 from experiments.core.experiment import SIZES, Experiment
 from experiments.core.running import PLACES, run
+from experiments.core.unattended import MOST_LOAD, Unattended
 from experiments.figures import EXPERIMENTS
 
 
@@ -43,9 +46,24 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("names", nargs="+", metavar="NAME", help="a name, a pattern, or all")
     running.add_argument("--again", action="store_true", help="also what was measured before")
     running.set_defaults(action=_run)
+    everything = actions.add_parser(
+        "all",
+        help="measure all experiments of one commit, and write the report",
+        description="Measure all experiments one after the other, and write the report. The working"
+        " tree must have no changes. Before each point it waits until other processes are quiet. A"
+        " point with uneven times is measured again. After an interruption it resumes.",
+    )
+    everything.add_argument(
+        "--most-load",
+        type=float,
+        default=MOST_LOAD,
+        metavar="CORES",
+        help="how many cores others may keep busy: %(default)s",
+    )
+    everything.set_defaults(action=_all)
     report = actions.add_parser("report", help="write report.html and report.md")
     report.set_defaults(action=_report)
-    for parser_of_sizes in (running, report):
+    for parser_of_sizes in (running, everything, report):
         sizes = parser_of_sizes.add_mutually_exclusive_group()
         for name in ("quick", "tiny"):
             sizes.add_argument(
@@ -67,6 +85,21 @@ def _run(options: argparse.Namespace) -> None:
     pa.set_cpu_count(1)  # one thread each, unless an experiment says otherwise
     print(machine.described(), file=sys.stderr)
     run(chosen(options.names), SIZES[options.size], _folder(options), again=options.again)
+
+
+def _all(options: argparse.Namespace) -> None:
+    if not options.most_load >= 0:
+        raise SystemExit(f"--most-load is a number of cores from 0 on, not {options.most_load:g}")
+    unattended = Unattended.begun(options.most_load)
+    if importlib.util.find_spec("matplotlib") is None:
+        raise SystemExit("the report needs matplotlib: pip install -e '.[experiments]'")
+    pa.set_cpu_count(1)
+    print(machine.described(), file=sys.stderr)
+    try:
+        run(EXPERIMENTS, SIZES[options.size], _folder(options), unattended=unattended)
+    except KeyboardInterrupt:
+        raise SystemExit("interrupted: the same command resumes at this point") from None
+    _report(options)
 
 
 def _report(options: argparse.Namespace) -> None:

@@ -13,8 +13,9 @@ from pathlib import Path
 
 PACKAGES = ("sase", "numba", "numpy", "pyarrow", "duckdb", "polars", "pyspark")
 RESULTS = "experiments/results"
-STATUS = Path("/proc/self/status")
-MACHINE_CODE = Path(__file__).parents[1] / ".ci" / "machine-code"
+STATUS, PROCESSORS = Path("/proc/self/status"), Path("/proc/stat")
+ROOT = Path(__file__).parents[1]
+MACHINE_CODE = ROOT / ".ci" / "machine-code"
 
 
 def compile_kernels() -> None:
@@ -50,8 +51,7 @@ def commit() -> str:
 
 def _git(*arguments: str) -> str:
     command = ["git", *arguments]
-    root = Path(__file__).parents[1]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip()
 
 
@@ -64,6 +64,17 @@ def described() -> str:
             f"- commit: {commit()}",
         ]
     )
+
+
+def busy_seconds() -> float | None:
+    """CPU seconds of all processes since the start of the machine, those of its host included.
+
+    None where the system does not tell (it is not Linux).
+    """
+    if not PROCESSORS.exists():
+        return None
+    user, nice, system, _, _, *more = map(int, PROCESSORS.read_text().split("\n")[0].split()[1:9])
+    return (user + nice + system + sum(more)) / os.sysconf("SC_CLK_TCK")
 
 
 def forget_peak() -> None:

@@ -93,7 +93,8 @@ def findings(figures: Figures) -> Iterator[str]:
     """Each finding that the figures support or not, and the figures."""
     for figure, points in figures.items():
         met = sum(_is_more_gained_by_more(each) for each in points)
-        yield f"{figure}: fpc >= fp >= f >= 1 at {met} of {len(points)} points"
+        each = f"each at least {NOISE:g} times the one before"
+        yield f"{figure}: fpc >= fp >= f >= 1 ({each}) at {met} of {len(points)} points"
     for sequences, sets in (("6a", "6b"), ("6c", "6d")):
         yield from _of_lengths(sequences, figures.get(sequences, []), sets, figures.get(sets, []))
     for runs, tree in OF_TREES.items():
@@ -109,7 +110,7 @@ def findings(figures: Figures) -> Iterator[str]:
         if large := [each.best for each in figures.get(figure, []) if each.number >= LARGE]:
             is_met, what = (
                 max(large) <= MOST_APART * min(large),
-                "does not go by the number of events",
+                f"does not go by the number of events (within {MOST_APART:g} from {LARGE:,} on)",
             )
             yield _said(f"{figure}: what is gained {what}", is_met, large)
 

@@ -97,10 +97,19 @@ class Plot:
 
 
 class Verdict(NamedTuple):
-    """Whether something holds, None where that was not measured, and the figures that say so."""
+    """Whether something holds, None where that was not measured; the figures, and the limit.
+
+    `required` is the limit with which the figures are compared, tolerance included.
+    """
 
     holds: bool | None
     evidence: str
+    required: str
+
+    @property
+    def figures(self) -> str:
+        """The figures and their limit, as the report has them in brackets."""
+        return f"{self.evidence}; required: {self.required}"
 
 
 class Reason(NamedTuple):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from experiments.core.experiment import Experiment, LeftOut, Outcome, Point, Size, Way
+from experiments.core.load import Reading
 from experiments.core.results import LEFT_OUT, MEASURED, TOO_LARGE, TOO_SLOW, Row, now
 from experiments.core.times import Times
 from experiments.machine import forget_peak, peak_bytes
@@ -22,6 +23,7 @@ from sase.errors import BudgetError
 
 # A way is not tried further on if its first run takes longer than this share of its limit.
 GIVE_UP = 0.2
+NOT_TRIED = "not tried"
 # The limit of all runs of a way at a point, in units of the limit of one.
 ROUNDS_FOR = 0.5
 
@@ -59,11 +61,12 @@ def measured(
     if experiment.once or experiment.uses:
         size = replace(size, most_seconds=inf)
     data = point.data()
+    before = Reading.now(experiment.cpu)
     found: dict[str, list[Sample] | Stopped] = {}
     ways: dict[str, Way] = {}
     for name, make in point.ways.items():
         if (point.panel, name) in slow:
-            found[name] = Stopped(TOO_SLOW, "not tried: it took long at the point before")
+            found[name] = Stopped(TOO_SLOW, f"{NOT_TRIED}: it took long at the point before")
             continue
         try:
             ways[name] = make(data)
@@ -76,7 +79,9 @@ def measured(
             give_up(point, name, slow)
     _check(point, {name: each[0].outcome for name, each in found.items() if _ran(each)})
     _more_rounds(found, ways, size, experiment.cpu, point)
-    return [_row(point, name, found[name], ways.get(name)) for name in point.ways]
+    load = Reading.now(experiment.cpu).others_since(before)
+    rows = [_row(point, name, found[name], ways.get(name)) for name in point.ways]
+    return rows if load is None else [row | {"load": load} for row in rows]
 
 
 def give_up(point: Point, way: str, slow: set[tuple[str, str]]) -> None:
@@ -192,6 +197,8 @@ def _row(point: Point, name: str, found: list[Sample] | Stopped, way: Way | None
         "events_per_s": point.events / wall.median,
         **figures,
         "cpu_s": cpu.median,
+        "cpu_low_s": cpu.low,
+        "cpu_high_s": cpu.high,
     }
 
 

@@ -23,8 +23,13 @@ SIZES = {
 # The figures decide which findings hold, and which reason explains one that does not.
 REASON = "the reason, by the same figures"
 UNKNOWN = "these figures show no reason"
-OVERVIEW = "Each section says when and on what it was measured."
+OVERVIEW = (
+    "Each section says when and on what it was measured. Behind each finding are the measured"
+    " figures and the limit that they are compared with, tolerance included."
+)
 HEADER = ("x", "way", "matches", "ms", "CPU ms", "M events/s", "MB grown")
+# Columns about the measurement itself, which older results do not have.
+RUN = ("load", "attempts")
 
 
 class Section(NamedTuple):
@@ -60,8 +65,20 @@ def write(experiments: Iterable[Experiment], folder: Path) -> list[Path]:
             (folder / name).write_text(f"{picture}\n", encoding="utf-8")
     page, text = folder / "report.html", folder / "report.md"
     page.write_text(_page(all_of_it), encoding="utf-8")
-    text.write_text(_markdown(all_of_it), encoding="utf-8")
+    text.write_text(markdown(all_of_it), encoding="utf-8")
     return [page, text]
+
+
+def commits(all_of_it: list[Section]) -> str:
+    """The one commit of all sections, or each commit with its experiments."""
+    names: dict[str, list[str]] = {}
+    for section in all_of_it:
+        for commit in dict.fromkeys(row["commit"] for row in section.results.rows):
+            names.setdefault(commit, []).append(section.experiment.name)
+    if len(names) == 1:
+        return f"One commit: {next(iter(names))}."
+    told = "; ".join(f"{commit} ({', '.join(of_it)})" for commit, of_it in names.items())
+    return f"{len(names)} commits: {told}."
 
 
 def _places(all_of_it: list[Section]) -> list[str]:
@@ -94,10 +111,12 @@ def summary(all_of_it: list[Section]) -> str:
 
 def _rows(section: Section) -> Iterator[list[str]]:
     panels = section.results.panels()
-    yield [*(["panel"] if panels != [""] else []), *HEADER, *section.experiment.shown]
+    rows = section.results.rows
+    shown = [*section.experiment.shown, *(each for each in RUN if any(each in row for row in rows))]
+    yield [*(["panel"] if panels != [""] else []), *HEADER, *shown]
     for row in section.results.rows:
         first = [row["panel"]] if panels != [""] else []
-        yield [*first, *_cells(row), *(_figure(row.get(name)) for name in section.experiment.shown)]
+        yield [*first, *_cells(row), *(_figure(row.get(name)) for name in shown)]
 
 
 def _cells(row: Row) -> Iterator[str]:
@@ -135,8 +154,9 @@ def _figure(value: object) -> str:
 # ---------------------------------------------------------------- Markdown
 
 
-def _markdown(all_of_it: list[Section]) -> str:
-    lines = ["# Experiments", "", OVERVIEW, ""]
+def markdown(all_of_it: list[Section]) -> str:
+    """The page of Markdown."""
+    lines = ["# Experiments", "", OVERVIEW, "", commits(all_of_it), ""]
     lines += [f"Of what should hold: {summary(all_of_it)}.", ""]
     lines += [
         f"- [{each.experiment.title}](#{each.experiment.name}): {_told(each)}" for each in all_of_it
@@ -148,7 +168,7 @@ def _markdown(all_of_it: list[Section]) -> str:
 
 def _why(section: Section, finding: Finding, verdict: Verdict) -> str:
     reasons = section.reasons(finding, verdict)
-    told = " ".join(f"{reason.said} ({figures.evidence})" for reason, figures in reasons)
+    told = " ".join(f"{reason.said} ({judged.figures})" for reason, judged in reasons)
     return f"{REASON}: {told}" if told else UNKNOWN
 
 
@@ -164,7 +184,7 @@ def _markdown_of(section: Section) -> Iterator[str]:
     for number in range(len(section.pictures)):
         yield f"![{experiment.title}]({experiment.name}-{number + 1}.svg)\n"
     for finding, verdict in section.verdicts:
-        yield f"- {finding.said}: **{HOLDS[verdict.holds]}** ({verdict.evidence})"
+        yield f"- {finding.said}: **{HOLDS[verdict.holds]}** ({verdict.figures})"
         if verdict.holds is False:
             yield f"  - {_why(section, finding, verdict)}"
     header, *rows = _rows(section)
@@ -187,6 +207,7 @@ def _page(all_of_it: list[Section]) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Experiments</title>'
         f"<style>{STYLE}</style></head>\n<body><h1>Experiments</h1><p>{OVERVIEW}</p>"
+        f"<p>{html.escape(commits(all_of_it))}</p>"
         f"<p>Of what should hold: {summary(all_of_it)}.</p><ol>{contents}</ol>\n"
         f"{body}</body></html>\n"
     )
@@ -214,5 +235,5 @@ def _verdict(section: Section, finding: Finding, verdict: Verdict) -> str:
     why = f"<br>{told}" if verdict.holds is False else ""
     return (
         f'<li>{html.escape(finding.said)}: <b class="{kind}">{HOLDS[verdict.holds].lower()}</b>'
-        f" ({html.escape(verdict.evidence)}){why}</li>"
+        f" ({html.escape(verdict.figures)}){why}</li>"
     )

@@ -16,7 +16,8 @@ MEASURED, LEFT_OUT, TOO_SLOW, TOO_LARGE = "measured", "left out", "too slow", "d
 
 COLUMNS = (
     "panel", "x", "way", "status", "note", "events", "matches", "log10_matches", "check", "rounds",
-    "wall_s", "wall_low_s", "wall_high_s", "cpu_s", "grown_bytes", "events_per_s",
+    "wall_s", "wall_low_s", "wall_high_s", "cpu_s", "cpu_low_s", "cpu_high_s",
+    "load", "attempts", "grown_bytes", "events_per_s",
 )  # fmt: skip
 # Columns that are computed from the others when they are read.
 MADE = ("events_per_cpu_s",)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from experiments.core import results
 from experiments.core.experiment import SIZES, Experiment, Point, Size
 from experiments.core.measuring import GIVE_UP, Wrong, give_up, measured, warm_up
 from experiments.core.results import MEASURED, TOO_SLOW, Row
+from experiments.core.unattended import Unattended, say
 from sase.cli.messages import WIDTH, Progress
 
 # The folder for the results of a size: only the full size is committed.
@@ -21,6 +22,8 @@ PLACES = {
 }
 
 SMALLEST = SIZES["tiny"]
+# The rows of a point; ways that are too slow are added to the set.
+Measure = Callable[[Experiment, Point, Size, set[tuple[str, str]]], list[Row]]
 
 
 class Steps(Progress):
@@ -38,20 +41,26 @@ class Steps(Progress):
 
 
 def run(
-    experiments: Iterable[Experiment], size: Size, folder: Path, *, again: bool = False
+    experiments: Iterable[Experiment],
+    size: Size,
+    folder: Path,
+    *,
+    again: bool = False,
+    unattended: Unattended | None = None,
 ) -> None:
     """Measure every experiment, and write its results after each point."""
     here = results.place(size.name)
     if here["commit"].endswith("-dirty"):
-        _say("the working tree has changes: nothing that was measured before is taken over")
+        say("the working tree has changes: nothing that was measured before is taken over")
     work = [(each, list(each.points(size))) for each in experiments]
+    measure = measured if unattended is None else unattended.measured
     failed = []
     with Steps(sum(len(points) for _, points in work)) as steps:
         for experiment, points in work:
             path = folder / f"{experiment.name}.csv"
             known = [] if again else list(results.of_the_same(results.read(path).rows, here))
             try:
-                _run(experiment, points, size, known, here, path, steps)
+                _run(experiment, points, size, known, here, path, steps, measure)
             except Wrong as problem:
                 failed.append(f"{experiment.name}: {problem}")
     gc.unfreeze()
@@ -67,6 +76,7 @@ def _run(
     here: dict[str, str],
     path: Path,
     steps: Steps,
+    measure: Measure,
 ) -> None:
     begin = steps.seconds
     # Objects that live on anyway need not be looked through before each run.
@@ -82,7 +92,7 @@ def _run(
             if not is_warm and size.name != SMALLEST.name and not experiment.once:
                 warm_up(experiment, SMALLEST)
             is_warm = True
-            there = [row | here for row in measured(experiment, point, size, slow)]
+            there = [row | here for row in measure(experiment, point, size, slow)]
         for row in [] if experiment.once or experiment.uses else there:
             if row["status"] == TOO_SLOW or row.get("wall_s", 0) > GIVE_UP * size.most_seconds:
                 give_up(point, row["way"], slow)
@@ -90,17 +100,13 @@ def _run(
         results.write(path, rows)
         steps.rows += 1
     if not sys.stderr.isatty():
-        _say(f"{experiment.name}: {len(points)} points, {steps.seconds - begin:.1f} s")
+        say(f"{experiment.name}: {len(points)} points, {steps.seconds - begin:.1f} s")
     stopped = [row for row in rows if row["status"] != MEASURED]
     for note in dict.fromkeys(f"{row['way']}: {row['status']}: {row['note']}" for row in stopped):
-        _say(f"  {note}")
+        say(f"  {note}")
 
 
 def _rows_of(point: Point, known: list[Row]) -> list[Row] | None:
     """The known result of all ways of a point, or None."""
     found = {row["way"]: row for row in known if (row["panel"], row["x"]) == (point.panel, point.x)}
     return [found[name] for name in point.ways] if set(point.ways) <= set(found) else None
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.core.checks import near
+from experiments.core.checks import near, within
 from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size, Verdict
 from experiments.core.results import Results
 from experiments.core.ways import in_batches, listed
@@ -27,6 +27,7 @@ def points(size: Size) -> Iterator[Point]:
 
 def alike(results: Results) -> Verdict:
     """That both definitions give the same within 1.5."""
+    required = within(1.5)
     rows = [row for row in results.measured if row.get(PAPER)]
     ratios = [row["events_per_s"] / row[PAPER] for row in rows]
     told = ", ".join(
@@ -34,18 +35,19 @@ def alike(results: Results) -> Verdict:
         for ratio, row in zip(ratios, rows, strict=True)
     )
     holds = all(1 / 1.5 <= ratio <= 1.5 for ratio in ratios) if ratios else None
-    return Verdict(holds, f"whole stream : batches = {told}")
+    return Verdict(holds, f"whole stream : batches = {told}", required)
 
 
 def a_push_costs(results: Results) -> Verdict:
     """That a batch takes longer than its share of the stream, by as much (within 2) everywhere."""
+    required = "the most at most 2 times the least"
     rows = [row for row in results.measured if row.get(PAPER)]
     more = [1e6 * WINDOW * (1 / row[PAPER] - 1 / row["events_per_s"]) for row in rows]
     least, most = min(more, default=0), max(more, default=0)
     told = (
         f"{least:.0f} to {most:.0f} µs more for a batch of {WINDOW:,} than its share of the whole"
     )
-    return Verdict(0 < most <= 2 * least if more else None, told)
+    return Verdict(0 < most <= 2 * least if more else None, told, required)
 
 
 EXPERIMENT = Experiment(

@@ -123,14 +123,18 @@ def _limit(cell: Cell | Series) -> Make:
 def within_limit() -> Check:
     """That every cell takes at most twice as long as C with one thread."""
 
+    required = f"at most {MOST_OF_C:g}"
+
     def check(results: Results) -> Verdict:
         own = dict(results.curve(LIMIT, "wall_s"))
         ratios = {x: seconds / own[x] for x, seconds in results.curve(RUN, "wall_s") if x in own}
         if not ratios:
-            return Verdict(None, f"the C program was not run: {VARIABLE} names its limit.py")
+            return Verdict(
+                None, f"the C program was not run: {VARIABLE} names its limit.py", required
+            )
         told = ", ".join(f"{ratio:.2f} at {x}" for x, ratio in ratios.items())
         holds = max(ratios.values()) <= MOST_OF_C
-        return Verdict(holds, f"{RUN} : C = {told}")
+        return Verdict(holds, f"{RUN} : C = {told}", required)
 
     return check
 
@@ -138,11 +142,13 @@ def within_limit() -> Check:
 def compiling(most_ms: float) -> Check:
     """That compiling the query each time adds at most so much."""
 
+    required = f"at most {most_ms:g} ms"
+
     def check(results: Results) -> Verdict:
         run = dict(results.curve(RUN, "wall_s"))
         more = {x: 1e3 * (s - run[x]) for x, s in results.curve(MATCH, "wall_s") if x in run}
         told = ", ".join(f"{ms:.1f} ms at {x}" for x, ms in more.items())
-        return Verdict(max(more.values()) <= most_ms if more else None, told)
+        return Verdict(max(more.values()) <= most_ms if more else None, told, required)
 
     return check
 
@@ -150,11 +156,13 @@ def compiling(most_ms: float) -> Check:
 def rate_of(way: str, cell: str, least: float) -> Check:
     """A way reads at least `least` events a second."""
 
+    required = f"at least {least / 1e6:g} M events/s"
+
     def check(results: Results) -> Verdict:
         found = results.at(way, cell)
         if found is None:
-            return Verdict(None, f"{cell} is not measured")
-        return Verdict(found >= least, f"{found / 1e6:.1f} M events/s")
+            return Verdict(None, f"{cell} is not measured", required)
+        return Verdict(found >= least, f"{found / 1e6:.1f} M events/s", required)
 
     return check
 

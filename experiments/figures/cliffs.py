@@ -145,6 +145,8 @@ def points(size: Size) -> Iterator[Point]:
 def within(most: float) -> Check:
     """No variant takes more than `most` times the processor time of its base."""
 
+    required = f"at most {most:g}"
+
     def check(results: Results) -> Verdict:
         ratios = {
             (panel, x): ratio
@@ -156,20 +158,25 @@ def within(most: float) -> Check:
             f"{panel}, {x}: {ratio:.1f}"
             for (panel, x), ratio in sorted(over.items(), key=lambda each: -each[1])
         )
-        return Verdict(not over if ratios else None, told or f"all {len(ratios)} are within")
+        return Verdict(
+            not over if ratios else None, told or f"all {len(ratios)} are within", required
+        )
 
     return check
 
 
 def is_of_order(results: Results) -> Verdict:
     """That only events in another order are above the limit."""
+    required = f"none above {LIMIT:g} but shuffled events"
     above = [
         x
         for panel in results.panels()
         for x, ratio in results.ratios(VARIANT, BASE, "cpu_s", panel).items()
         if ratio > LIMIT
     ]
-    return Verdict(set(above) <= {"shuffled"}, f"above are {', '.join(sorted(set(above)))}")
+    return Verdict(
+        set(above) <= {"shuffled"}, f"above are {', '.join(sorted(set(above)))}", required
+    )
 
 
 EXPERIMENT = Experiment(

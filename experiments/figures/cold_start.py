@@ -140,25 +140,30 @@ def _file(events: int) -> str:
 def within(point: str, seconds: float) -> Check:
     """That the CPU of a process stays below a limit."""
 
+    required = f"at most {seconds:g} s"
+
     def check(results: Results) -> Verdict:
         value = results.at("process", point, "cpu_s")
         if value is None:
-            return Verdict(None, f"{point} is not measured")
-        return Verdict(value <= seconds, f"{value:.2f} s of CPU")
+            return Verdict(None, f"{point} is not measured", required)
+        return Verdict(value <= seconds, f"{value:.2f} s of CPU", required)
 
     return check
 
 
 def at_once(results: Results) -> Verdict:
     """That a first query takes at most a second of CPU more than a later one."""
+    required = "at most 1 s"
     more = []
     for name in ASKED:
         point = f"first query: {name}"
         first, later = (results.at(way, point, "cpu_s") for way in (SHIPPED, BEFORE))
         if first is None or later is None:
-            return Verdict(None, f"{point} is not measured")
+            return Verdict(None, f"{point} is not measured", required)
         more.append(first - later)
-    return Verdict(max(more) <= 1, ", ".join(f"{each:.2f}" for each in more) + " s of CPU more")
+    return Verdict(
+        max(more) <= 1, ", ".join(f"{each:.2f}" for each in more) + " s of CPU more", required
+    )
 
 
 EXPERIMENT = Experiment(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from experiments.core.checks import CPU_RATE, between, every, slope
 from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size
@@ -54,7 +55,7 @@ EXPERIMENT = Experiment(
                 )
             ),
         ),
-        Finding("p2-s3 finds matches at all", between("p2-s3", 1, 1e18, y="matches")),
+        Finding("p2-s3 finds matches at all", between("p2-s3", 1, inf, y="matches")),
     ),
     ("held", "match_length", "steps_per_event", "most_alive"),
 )

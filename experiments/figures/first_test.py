@@ -25,6 +25,8 @@ def points(size: Size) -> Iterator[Point]:
 def lost() -> Check:
     """That Selection cannot complete W = 10,000, or builds a hundred times as many sequences."""
 
+    required = "stopped, or at least 100 times the sequences"
+
     def check(results: Results) -> Verdict:
         stopped = [
             row for row in results.rows if row["way"] == SELECTION and row["status"] != "measured"
@@ -34,7 +36,9 @@ def lost() -> Check:
             f"{ratio:,.0f} times the sequences at W = {x}" for x, ratio in built.items()
         )
         told += "".join(f", {row['status']} at W = {row['x']}" for row in stopped)
-        return Verdict(bool(stopped) or max(built.values(), default=0) >= 100, told.strip(", "))
+        return Verdict(
+            bool(stopped) or max(built.values(), default=0) >= 100, told.strip(", "), required
+        )
 
     return check
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from experiments.core.checks import CPU_RATE, Check
+from experiments.core.checks import CPU_RATE, Check, at_least
 from experiments.core.experiment import Size, Verdict
 from experiments.core.results import Results
 from experiments.core.ways import Make, cost_by_operator, listed
@@ -69,6 +69,8 @@ def ways(text: str, names: Sequence[str] = (WORLDS, CLOSED)) -> dict[str, Make]:
 def rises_with_the_threshold(way: str, within: float, panels: Sequence[str]) -> Check:
     """That at each point a panel of a higher threshold is at least as fast, but for a factor."""
 
+    required = at_least(1 / within)
+
     def check(results: Results) -> Verdict:
         told, holds = [], []
         for lower, higher in zip(panels, panels[1:], strict=False):
@@ -77,13 +79,15 @@ def rises_with_the_threshold(way: str, within: float, panels: Sequence[str]) -> 
                 if below.get(x, 0) > 0:
                     holds.append(rate * within >= below[x])
                     told.append(f"{higher} : {lower} = {rate / below[x]:.3g} at {x}")
-        return Verdict(all(holds) if holds else None, "; ".join(told) or "too few points")
+        return Verdict(all(holds) if holds else None, "; ".join(told) or "too few points", required)
 
     return check
 
 
 def gains_by_the_threshold(way: str, factor: float, lower: str, higher: str) -> Check:
     """That a panel of a higher threshold somewhere has fewer matches, and is so much faster."""
+
+    required = f"{at_least(factor)} somewhere"
 
     def check(results: Results) -> Verdict:
         below = dict(results.curve(way, CPU_RATE, lower))
@@ -98,7 +102,9 @@ def gains_by_the_threshold(way: str, factor: float, lower: str, higher: str) -> 
             if below.get(x, 0) > 0 and 0 < few < many:
                 holds.append(rate >= factor * below[x])
                 told.append(f"{few:,} of {many:,} matches, {rate / below[x]:.3g} times at {x}")
-        return Verdict(any(holds) if holds else None, "; ".join(told) or "no threshold is at work")
+        return Verdict(
+            any(holds) if holds else None, "; ".join(told) or "no threshold is at work", required
+        )
 
     return check
 
@@ -106,12 +112,14 @@ def gains_by_the_threshold(way: str, factor: float, lower: str, higher: str) -> 
 def comes_to_its_end(way: str, other: str, panel: str) -> Check:
     """That one way is measured at some point at which the other takes too long."""
 
+    required = f"a point where {way} is measured and {other} is too slow"
+
     def check(results: Results) -> Verdict:
         rows = [row for row in results.rows if row["panel"] == panel]
         if not any(row["status"] == "measured" for row in rows if row["way"] == other):
-            return Verdict(None, f"{other} is not measured at all")
+            return Verdict(None, f"{other} is not measured at all", required)
         slow = {row["x"] for row in rows if (row["way"], row["status"]) == (other, "too slow")}
         done = {row["x"] for row in rows if (row["way"], row["status"]) == (way, "measured")}
-        return Verdict(bool(slow & done), f"{other} is too slow at {sorted(slow)}")
+        return Verdict(bool(slow & done), f"{other} is too slow at {sorted(slow)}", required)
 
     return check

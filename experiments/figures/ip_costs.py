@@ -26,14 +26,16 @@ def points(size: Size) -> Iterator[Point]:
 def takes(way: str, said: str, part: str = "Confidence_s", least: float = 0.5) -> Check:
     """That a part is more than a share of the time at the longest window."""
 
+    required = f"more than {least:.0%}"
+
     def check(results: Results) -> Verdict:
         panel = f"{way}, {said}"
         rows = [row for row in results.measured if row["panel"] == panel and part in row]
         if not rows:
-            return Verdict(None, f"{panel} is not measured")
+            return Verdict(None, f"{panel} is not measured", required)
         row = max(rows, key=lambda row: row["x"])
         share = row[part] / sum(row[each] for each in PARTS)
-        return Verdict(share > least, f"{panel}: {part} is {share:.0%} at W = {row['x']}")
+        return Verdict(share > least, f"{panel}: {part} is {share:.0%} at W = {row['x']}", required)
 
     return check
 

@@ -33,13 +33,15 @@ def points(size: Size) -> Iterator[Point]:
 def is_level(way: str, factor: float, panel: str) -> Check:
     """That from a length on at which few bounds coincide the time is the same within a factor."""
 
+    required = f"greatest to least at most {factor:g}"
+
     def check(results: Results) -> Verdict:
         rates = {x: rate for x, rate in results.curve(way, CPU_RATE, panel) if x >= 1_000}
         if len(rates) < 2:
-            return Verdict(None, f"{panel}: too few points of {way}")
+            return Verdict(None, f"{panel}: too few points of {way}", required)
         told = ", ".join(f"{rate:.3g} at {x:,}" for x, rate in rates.items())
         ratio = max(rates.values()) / min(rates.values())
-        return Verdict(ratio <= factor, f"{panel}: {way} {told}")
+        return Verdict(ratio <= factor, f"{panel}: {way} {told}", required)
 
     return check
 

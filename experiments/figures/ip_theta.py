@@ -13,6 +13,8 @@ from experiments.figures.postponing import CLASSES
 
 THRESHOLDS = ("", "0.5", "0.9", "0.999")
 POSTPONED, FILTERED, DP = "postponing", "early filters", "DP"
+# Of the other classes the recipe with filters has the plan of postponing.
+DECIDED_EARLY = ("true-value consistent", "inconsistent")
 # Each a recipe, and the rewrites without all of which it is another one's plan.
 RECIPES: dict[str, tuple[str, tuple[str, ...]]] = {
     POSTPONED: ("postponed", ()),
@@ -47,12 +49,14 @@ def panel(predicate_class: str, threshold: str) -> str:
     return f"{predicate_class}, {PANELS[threshold]}"
 
 
-def for_each(one: str, other: str, thresholds: tuple[str, ...]) -> Check:
+def for_each(
+    one: str, other: str, thresholds: tuple[str, ...], classes: tuple[str, ...] = tuple(CLASSES)
+) -> Check:
     """That the one is at least as fast as the other, within 1.1, for each class."""
     return every(
         *(
             ahead(one, other, 1 / 1.1, y=CPU_RATE, panel=panel(each, threshold))
-            for each in CLASSES
+            for each in classes
             for threshold in thresholds
         )
     )
@@ -69,8 +73,9 @@ EXPERIMENT = Experiment(
     (Plot(CPU_RATE, "events/s of the processor", "value", log_y=True),),
     (
         Finding(
-            "early filters are at least as fast as postponing (within 1.1)",
-            for_each(FILTERED, POSTPONED, THRESHOLDS),
+            "early filters are at least as fast as postponing (within 1.1), for classes that"
+            " the recipe decides early",
+            for_each(FILTERED, POSTPONED, THRESHOLDS, DECIDED_EARLY),
         ),
         Finding(
             "with thresholds DP is at least as fast as postponing (within 1.1)",

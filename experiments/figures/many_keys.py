@@ -127,21 +127,25 @@ def _theirs(shape: str, kind: str, copies: int, name: str = STREAM) -> Make:
 def near_c(shape: str) -> Check:
     """One thread takes at most a factor of the processor time of C, whatever the kind."""
 
+    required = f"at most {MOST[shape]:g}"
+
     def check(results: Results) -> Verdict:
         found = {
             f"{kind}, {keys:,.0f}": ratio for (kind, keys), ratio in _of_c(results, shape).items()
         }
         if not found:
-            return Verdict(None, "not measured")
+            return Verdict(None, "not measured", required)
         worst = max(found, key=lambda each: found[each])
         told = f"{min(found.values()):.2f} to {found[worst]:.2f} times C, most of {worst}"
-        return Verdict(found[worst] <= MOST[shape], told)
+        return Verdict(found[worst] <= MOST[shape], told, required)
 
     return check
 
 
 def is_c_uneven(shape: str) -> Check:
     """C took longer for a kind that makes no difference to it, so ours is near enough to that."""
+
+    required = f"within {MOST[shape]:g} times the slower of both kinds"
 
     def check(results: Results) -> Verdict:
         over = {at: ratio for at, ratio in _of_c(results, shape).items() if ratio > MOST[shape]}
@@ -152,7 +156,9 @@ def is_c_uneven(shape: str) -> Check:
             is_same = kind in SAME_TO_C and len(known) == len(both)
             is_so &= is_same and ratio * known[0] <= MOST[shape] * known[-1]
             told += [f"{kind}, {keys:,.0f}: {known[0]:.3f} s and {known[-1]:.3f} s"] * is_same
-        return Verdict(is_so if over else None, ", ".join(told) or "not measured, or near enough")
+        return Verdict(
+            is_so if over else None, ", ".join(told) or "not measured, or near enough", required
+        )
 
     return check
 
@@ -169,15 +175,17 @@ def _of_c(results: Results, shape: str) -> dict[tuple[str, float], float]:
 
 def gains(results: Results) -> Verdict:
     """Two threads on a million users are faster than one by at least the expected factor."""
+    required = f"at least {GAIN:g}"
     found = _gained(results)
     if not found:
-        return Verdict(None, "not measured")
+        return Verdict(None, "not measured", required)
     told = ", ".join(f"{name}: {ratio:.3f}" for name, ratio in found.items())
-    return Verdict(min(found.values()) >= GAIN, told)
+    return Verdict(min(found.values()) >= GAIN, told, required)
 
 
 def is_work_more(results: Results) -> Verdict:
     """That two threads work longer together, and not all the time, where they gain too little."""
+    required = f"at least {MORE:g} times the work, by at most {BUSY:g} cores"
     work = _of_million(results, "two threads", "one thread", "cpu_s")
     found = {name: (work[name], gain * work[name]) for name, gain in _too_little(results).items()}
     told = ", ".join(
@@ -185,17 +193,18 @@ def is_work_more(results: Results) -> Verdict:
         for name, (more, cores) in found.items()
     )
     is_so = all(more >= MORE and cores <= BUSY for more, cores in found.values())
-    return Verdict(is_so if found else None, told or "not measured, or fast enough")
+    return Verdict(is_so if found else None, told or "not measured, or fast enough", required)
 
 
 def is_machine_slower(results: Results) -> Verdict:
     """That two copies of the C program gain hardly more where two threads gain too little."""
+    required = f"at least {NEARLY:g} of the gain of C"
     theirs = _of_million(results, C, TWICE, "wall_s")
     gained = _too_little(results)
     found = {name: (gain, 2 * theirs[name]) for name, gain in gained.items() if name in theirs}
     told = ", ".join(f"{name}: {gain:.2f} of {most:.2f}" for name, (gain, most) in found.items())
     is_so = all(gain >= NEARLY * most for gain, most in found.values()) if found else None
-    return Verdict(is_so, told or "not measured, or fast enough")
+    return Verdict(is_so, told or "not measured, or fast enough", required)
 
 
 def _gained(results: Results) -> dict[str, float]:
@@ -248,8 +257,8 @@ EXPERIMENT = Experiment(
                     is_machine_slower,
                 ),
                 Reason(
-                    "together they work longer, since each has memory of its own to fill and the"
-                    " hour before a half is looked at twice, and one of them waits now and then",
+                    f"wherever they gain less, both together take at least {MORE} times the"
+                    f" processor time of one, and keep at most {BUSY} of two cores busy",
                     is_work_more,
                 ),
             ),

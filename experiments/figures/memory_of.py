@@ -59,6 +59,8 @@ def _of_stream(keys: memory.Keys, events: int) -> Make:
 def stays(most: float) -> Check:
     """The state after all events is at most `most` MB above that after the first."""
 
+    required = f"at most {most:g} MB more"
+
     def check(results: Results) -> Verdict:
         told, holds = [], []
         for keys in results.ways(STATE):
@@ -66,7 +68,7 @@ def stays(most: float) -> Check:
             if len(curve) > 1:
                 told.append(f"{keys}: {curve[0]:.1f} MB, then {curve[-1]:.1f} MB")
                 holds.append(curve[-1] - curve[0] <= most)
-        return Verdict(all(holds) if holds else None, "; ".join(told) or "one point only")
+        return Verdict(all(holds) if holds else None, "; ".join(told) or "one point only", required)
 
     return check
 

@@ -70,11 +70,15 @@ def points(size: Size) -> Iterator[Point]:
 def target(y: str, holds: str, limit: float) -> Check:
     """That a figure at batches of 1,000 meets its target."""
 
+    required = f"{holds} {limit:g}"
+
     def check(results: Results) -> Verdict:
         value = results.at(PUSH, 1_000, y)
         if value is None:
-            return Verdict(None, "batches of 1,000 are not measured")
-        return Verdict(value >= limit if holds == "≥" else value <= limit, f"{y} {value:.4g}")
+            return Verdict(None, "batches of 1,000 are not measured", required)
+        return Verdict(
+            value >= limit if holds == "≥" else value <= limit, f"{y} {value:.4g}", required
+        )
 
     return check
 

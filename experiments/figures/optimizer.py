@@ -54,14 +54,16 @@ def _figures(cell: Cell) -> Mapping[str, float]:
 def share(y: str, most: float, wanted: float, least_ms: float = 0.0) -> Check:
     """The figure of the `wanted` share of all queries is at most `most`."""
 
+    required = f"at least {wanted:.0%} within {most:g}"
+
     def check(results: Results) -> Verdict:
         values = [row[y] for row in results.measured if y in row and row["best_ms"] >= least_ms]
         if len(values) < 2:
-            return Verdict(None, f"{len(values)} queries")
+            return Verdict(None, f"{len(values)} queries", required)
         within = sum(value <= most for value in values) / len(values)
         tenth = quantiles(values, n=10, method="inclusive")[-1]
         told = f"{within:.1%} of {len(values)}, 90 % below {tenth:.2f}, worst {max(values):.2f}"
-        return Verdict(within >= wanted, told)
+        return Verdict(within >= wanted, told, required)
 
     return check
 

@@ -132,11 +132,13 @@ def is_hundred(count: float) -> bool:
 def reaches(rate: float, count: int) -> Check:
     """A pass of this number of queries has a rate of events by the clock of the processor."""
 
+    required = f"at least {rate / 1e6:g} M events/s"
+
     def check(results: Results) -> Verdict:
         found = results.at(PASS, count, CPU_RATE, FEW)
         if found is None:
-            return Verdict(None, f"{count:,} queries were not measured")
-        return Verdict(found >= rate, f"{count:,} queries: {found / 1e6:.1f} M events/s")
+            return Verdict(None, f"{count:,} queries were not measured", required)
+        return Verdict(found >= rate, f"{count:,} queries: {found / 1e6:.1f} M events/s", required)
 
     return check
 
@@ -144,26 +146,29 @@ def reaches(rate: float, count: int) -> Check:
 def costs_a_push(most: float) -> Check:
     """A push takes at most `most` seconds for each of 100 queries, beyond the time of a pass."""
 
+    required = f"at most {1e6 * most:g} µs"
+
     def check(results: Results) -> Verdict:
         seconds = [results.at(way, 100, "cpu_s", PUSHED) for way in (PUSHES, PASS)]
         events = results.at(PUSHES, 100, "events", PUSHED)
         if None in seconds or events is None:
-            return Verdict(None, "pushes were not measured")
+            return Verdict(None, "pushes were not measured", required)
         pushes, whole = (each or 0.0 for each in seconds)
         each = (pushes - whole) / (100 * events / ROWS)
         told = f"{1e6 * each:.0f} µs for a push and a query; {pushes:.2f} s beside {whole:.2f}"
-        return Verdict(each <= most, told)
+        return Verdict(each <= most, told, required)
 
     return check
 
 
 def goes_with_what_is_dealt_out(results: Results) -> Verdict:
     """That 100 queries take at most half as long where few events go to each of them."""
+    required = "at most half as long"
     most, few = (results.at(PASS, 100, "cpu_s", panel) for panel in (RULES, FEW))
     if most is None or few is None:
-        return Verdict(None, "100 queries were not measured")
+        return Verdict(None, "100 queries were not measured", required)
     told = f"100 queries, {RULES}: {most:.2f} s of the processor; {FEW}: {few:.2f} s"
-    return Verdict(2 * few <= most, told)
+    return Verdict(2 * few <= most, told, required)
 
 
 EXPERIMENT = Experiment(

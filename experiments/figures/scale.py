@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from experiments.core.checks import Check, slope
+from experiments.core.checks import Check, at_least, slope
 from experiments.core.experiment import Experiment, Finding, Plot, Point, Size, Verdict
 from experiments.core.results import Results
 from experiments.core.ways import Make, listed
@@ -75,6 +75,8 @@ def over_threads(size: Size) -> Iterator[Point]:
 def gains(least: float) -> Check:
     """Two threads are at least `least` times as fast as one."""
 
+    required = at_least(least)
+
     def check(results: Results) -> Verdict:
         ratios = {}
         for way in results.ways():
@@ -82,7 +84,9 @@ def gains(least: float) -> Check:
             if {1, 2} <= set(known):
                 ratios[way] = known[2] / known[1]
         told = ", ".join(f"{way} {ratio:.2f} times" for way, ratio in ratios.items())
-        return Verdict(min(ratios.values()) >= least if ratios else None, f"two threads: {told}")
+        return Verdict(
+            min(ratios.values()) >= least if ratios else None, f"two threads: {told}", required
+        )
 
     return check
 
@@ -90,12 +94,16 @@ def gains(least: float) -> Check:
 def faster_with(many: int, few: int) -> Check:
     """That with many types a stream is gone through faster than with few."""
 
+    required = at_least(1)
+
     def check(results: Results) -> Verdict:
         rates = [results.at(OURS, types) for types in (many, few)]
         if None in rates:
-            return Verdict(None, "not at this size")
+            return Verdict(None, "not at this size", required)
         ratio = rates[0] / rates[1]  # type: ignore[operator]
-        return Verdict(ratio >= 1, f"{ratio:.2f} times as fast with {many:,} types as with {few}")
+        return Verdict(
+            ratio >= 1, f"{ratio:.2f} times as fast with {many:,} types as with {few}", required
+        )
 
     return check
 

@@ -261,13 +261,15 @@ def _less(one: str, other: str) -> Check:
 def _slowed(most: float) -> Check:
     """That half of the events in one key, which is sliced, make a job at most so much slower."""
 
+    required = f"at most {most:g} times as long"
+
     def check(results: Results) -> Verdict:
         even, uneven = (
             results.at(way, x, "wall_s") for way, x in (("key", EVEN), ("key_and_slice", UNEVEN))
         )
         if even is None or uneven is None:
-            return Verdict(None, "not measured")
-        return Verdict(uneven <= most * even, f"{uneven:.2f} s beside {even:.2f} s")
+            return Verdict(None, "not measured", required)
+        return Verdict(uneven <= most * even, f"{uneven:.2f} s beside {even:.2f} s", required)
 
     return check
 

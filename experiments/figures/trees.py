@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.core.checks import CPU_RATE, Check, ahead, every
-from experiments.core.experiment import Experiment, Finding, Plot, Point, Size
+from experiments.core.checks import CPU_RATE, Check, ahead, between, every, near
+from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size
 from experiments.core.ways import Make, by_statistics
 from experiments.rare_streams import PLACES, pattern, rare_stream
 
@@ -46,12 +46,14 @@ def _everywhere(one: str, other: str, factor: float) -> Check:
     return every(*(ahead(one, other, factor, y=CPU_RATE, panel=panel) for panel in panels))
 
 
+def is_rare(x: float) -> bool:
+    """Where the component is rarest."""
+    return x == RARE_AT
+
+
 def _where_rare(one: str, other: str, factor: float, *panels: str) -> Check:
     return every(
-        *(
-            ahead(one, other, factor, y=CPU_RATE, panel=panel, when=lambda x: x == RARE_AT)
-            for panel in panels
-        )
+        *(ahead(one, other, factor, y=CPU_RATE, panel=panel, when=is_rare) for panel in panels)
     )
 
 
@@ -75,6 +77,33 @@ EXPERIMENT = Experiment(
                 *(
                     ahead(CHOSEN, WALK, 3.0, y=CPU_RATE, panel=LENGTHS.format(place))
                     for place in PLACES[1:]
+                ),
+            ),
+        ),
+        Finding(
+            "where one in 10,000 is rare, the tree that joins it first is ahead of the one that"
+            " joins it last",
+            every(
+                _where_rare(*DEEP, 1.0, "first"),
+                _where_rare(*reversed(DEEP), 1.0, "last"),
+            ),
+            (
+                Reason(
+                    "No tree has much to join: each visits at most 2,000 of ten million events, and"
+                    " both are within 1.1 of each other.",
+                    every(
+                        *(
+                            check
+                            for place in ("first", "last")
+                            for check in (
+                                near(*DEEP, 1.1, y=CPU_RATE, panel=place, when=is_rare),
+                                *(
+                                    between(tree, 0, 2_000, y="visited", panel=place, when=is_rare)
+                                    for tree in DEEP
+                                ),
+                            )
+                        )
+                    ),
                 ),
             ),
         ),

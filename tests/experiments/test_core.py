@@ -193,27 +193,51 @@ def curves(**ways):
         (checks.dearer("a", "b", 4, of="events_per_s", by="x", when=lambda x: x == 10), True),
         (checks.dearer("a", "c", 2, of="events_per_s", by="x"), None),
         (checks.between("a", 8, 9), True),
-        (checks.every(checks.ahead("a", "b"), checks.ahead("a", "c")), True),
+        (checks.every(checks.ahead("a", "b"), checks.ahead("a", "c")), None),
+        (checks.every(checks.ahead("b", "a"), checks.ahead("a", "c")), False),
+        (checks.every(checks.ahead("a", "b"), checks.near("a", "b", 4)), True),
+        (checks.proportional("d", 2, of="events_per_s", by="x"), True),
+        (checks.proportional("d", 1.5, of="events_per_s", by="x"), False),
+        (checks.proportional("a", 2, of="events_per_s", by="x"), None),
         (checks.every(checks.ahead("a", "c")), None),
     ],
 )
 def test_checks_decide_by_the_figures(check, holds):
+    # From 1 to 2 and from 2 to 4, d grows by 3 and by 5 for each.
+    results = curves(a={1: 8.0, 10: 8.0}, b={1: 4.0, 10: 2.0}, d={1: 2.0, 2: 5.0, 4: 15.0})
+    verdict = check(results)
+    assert verdict.holds is holds and verdict.required
+
+
+def test_a_check_prints_its_limit_and_the_points_that_it_lacks():
     results = curves(a={1: 8.0, 10: 8.0}, b={1: 4.0, 10: 2.0})
-    assert check(results).holds is holds
+    stopped = {"panel": "", "x": 100, "way": "b", "status": TOO_SLOW, "note": "more than 60 s"}
+    verdict = checks.ahead("a", "b", 2)(Results([*results.rows, stopped]))
+    assert verdict.figures == (
+        "events_per_s of a : b = 2 at 1, 4 at 10, not compared: b too slow at 100;"
+        " required: at least 2"
+    )
+    verdict = checks.every(checks.ahead("a", "b"), checks.near("b", "a", 4))(results)
+    assert "4 at 10 [at least 1]; " in verdict.evidence
+    assert verdict.evidence.endswith("[from 0.25 to 4]")
+    assert checks.span(0, 3) == "at most 3" and checks.span(2, float("inf")) == "at least 2"
 
 
 def test_a_reason_stands_in_the_report_only_where_it_is_needed_and_its_figures_hold():
     of_it = experiment()
     for supported in (True, False):
-        reason = Reason("because.", lambda results, so=supported: Verdict(so, "3 : 4"))
-        finding = Finding("it is fast", lambda results: Verdict(True, "so"), (reason,))
+        reason = Reason("because.", lambda results, so=supported: Verdict(so, "3 : 4", "1"))
+        finding = Finding("it is fast", lambda results: Verdict(True, "so", "anything"), (reason,))
         for holds, told in ((True, "holds"), (False, "DOES NOT HOLD"), (None, "not measured")):
             section = Section(
-                of_it, Results([MEASURED_HERE]), [], [(finding, Verdict(holds, "1 : 2"))]
+                of_it,
+                Results([MEASURED_HERE]),
+                [],
+                [(finding, Verdict(holds, "1 : 2", "2"))],
             )
             text = "\n".join(_markdown_of(section))
-            assert f"- it is fast: **{told}** (1 : 2)" in text
-            assert ("because. (3 : 4)" in text) is (holds is False and supported)
+            assert f"- it is fast: **{told}** (1 : 2; required: 2)" in text
+            assert ("because. (3 : 4; required: 1)" in text) is (holds is False and supported)
             assert (UNKNOWN in text) is (holds is False and not supported)
             assert "on m; v; commit abc, with changes that no commit has." in text
 

@@ -25,8 +25,8 @@ def test_sets_that_gain_much_and_sequences_that_lose_little() -> None:
         "6b": [point("k=2", f=1.0, fp=0.8, fpc=5.0), point("k=10", f=1.0, fp=30.0, fpc=200.0)],
     }
     assert list(findings(figures)) == [
-        "6a: fpc >= fp >= f >= 1 at 2 of 2 points",
-        "6b: fpc >= fp >= f >= 1 at 1 of 2 points",
+        "6a: fpc >= fp >= f >= 1 (each at least 0.9 times the one before) at 2 of 2 points",
+        "6b: fpc >= fp >= f >= 1 (each at least 0.9 times the one before) at 1 of 2 points",
         "6b: sets of 6 members and more gain 100 times: yes, 200.00 … 200.00, 200.00 at least",
         "6b: sets of 6 members and more take 100 times fewer steps: yes,"
         " 2,000.00 … 2,000.00, 2,000.00 at least",
@@ -57,4 +57,4 @@ def test_every_method_finds_the_same(capsys: pytest.CaptureFixture[str]) -> None
     told = capsys.readouterr().out
     assert all(f"\n{figure}  " in told for figure in ("7d", "8a", "8b"))
     assert "best over plain windows" in told and "(1,000 of 17,496)" in told
-    assert "8a: fpc >= fp >= f >= 1 at" in told
+    assert "8a: fpc >= fp >= f >= 1 (each at least 0.9 times the one before) at" in told

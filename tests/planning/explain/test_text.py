@@ -31,9 +31,7 @@ def rewrites(text: str) -> str:
 
 
 def test_nothing_known() -> None:
-    assert (
-        str(EXAMPLES["nothing known"])
-        == dedent("""\
+    assert str(EXAMPLES["nothing known"]) == dedent("""\
         plan basic: the plan of section 3.1: nothing is pushed
 
         TF transformation
@@ -55,8 +53,7 @@ def test_nothing_known() -> None:
 
         parallel parts: by attr1, attr2, or by slices of time with the 6 units of time before each
         complexity: AC0: there is no series
-          at most |x2| · |x4| matches begin with each x1: polynomial in the window""")  # noqa: E501
-    )
+          at most |x2| · |x4| matches begin with each x1: polynomial in the window""")
 
 
 def test_expected() -> None:
