@@ -163,7 +163,7 @@ class AdmissionIndex:
         self._takes_most: frozenset[int] = frozenset()
         ranged = (any(isinstance(e.value, ValueRange) for e in some or ()) for some in self.asked)
         self._has_ranges = np.array([*ranged], np.bool_)
-        # The plans whose events count only beside others, and their last semi-join.
+        # The plans with events that count only beside others, and their last semi-join.
         self._sequences = {n: each for n, each in enumerate(sequences) if each is not None}
         self._join: tuple[object, SemiJoin] | None = None
 
