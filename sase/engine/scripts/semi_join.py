@@ -97,7 +97,7 @@ class KeyedSequence(NamedTuple):
         return all(each is not None and each.type.kind in kinds for each in columns)
 
 
-class _Column(NamedTuple):
+class _TimeColumn(NamedTuple):
     """A column of the table of times: the key, a class of spans, and the types of a component."""
 
     key: tuple[str, ...]
@@ -142,7 +142,7 @@ class SemiJoin:
         self._entries = [e for number, each in by_bucket for e in self._placed(number, *each)]
         self._tables = JoinTables(*map(frozen, self._written(columns)))
 
-    def _written(self, columns: list[_Column]) -> Iterator[Numbers]:
+    def _written(self, columns: list[_TimeColumn]) -> Iterator[Numbers]:
         """The classes of columns with one key and span, and by type the columns of its events."""
         classes, end = list[tuple[int, ...]](), 0
         for (key, span), some in groupby(columns, key=lambda each: (each.key, each.span)):
@@ -157,9 +157,9 @@ class SemiJoin:
         yield np.cumsum([0, 0, *map(len, noted)])  # no columns without a type
         yield np.array([each for some in noted for each in some], np.int64).reshape(-1, 2).T
 
-    def _columns_of(self, sequence: KeyedSequence) -> list[_Column]:
+    def _columns_of(self, sequence: KeyedSequence) -> list[_TimeColumn]:
         span = self._spans[sequence.span]
-        return [_Column(sequence.key, span, tuple(sorted(types))) for types in sequence.levels]
+        return [_TimeColumn(sequence.key, span, tuple(sorted(types))) for types in sequence.levels]
 
     def _placed(self, bucket: int, readers: Iterable[int], type_name: str) -> Iterator[_Entry]:
         """The entries of a bucket: each reader for each level that admits its events."""
