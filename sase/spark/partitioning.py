@@ -15,6 +15,7 @@ from pyspark.sql import functions as sf
 from sase.binding.bound import BoundWindow, EquivalenceTest, WindowKind
 from sase.cached_property import cached_property
 from sase.errors import ReplayWarning
+from sase.planning.engine_plan import EnginePlan
 from sase.planning.replay import (
     ReplayChoice,
     ReplayStrategy,
@@ -38,7 +39,7 @@ from sase.spark.reading.slice_bounds import (
     times,
 )
 from sase.spark.reading.source_scan import SourceScan
-from sase.spark.script_cut import ScriptCut
+from sase.spark.script_cut import ScriptCut, is_single
 from sase.spark.session import is_connect
 
 # A key is hot if it holds more than this share of the rows of a task under an even distribution.
@@ -50,6 +51,8 @@ KEY = "#key"
 UNEVEN = 2.0
 # The least row groups of a slice, because it also reads one before it for its halo.
 LEAST_RUNS, MOST_READ, LEAST_ROWS = 2, 2, 1 << 20
+# The window of a match of one event: slices of files need no halo.
+MOMENT = BoundWindow(WindowKind.TIME, Fraction(1), None, False, 1)
 FOOTERS = "the footers of the files gave the bounds: no job ran"
 MEASURED = "a job measured the longest interval, by which a slice looks back"
 SHARED, NO_KEY = "all statements have this key", "the statements have no key in common"
@@ -83,16 +86,17 @@ def cut_of(
     written: Sequence[EquivalenceTest] = (),
 ) -> Cut:
     """Choose the cut; by key, prefer the tests that are `written`."""
-    split = rows.plan.split
-    keys = rows.keys
+    split, keys = rows.plan.split, rows.keys
     declined = possible(split, keys)
+    if _is_moment(rows.plan):
+        split = replace(split, before=MOMENT)
+        declined[ReplayStrategy.FILES] = possible(split, keys)[ReplayStrategy.FILES]
     requested = slices if isinstance(slices, int) else None
     parts = requested or shuffle_partitions(rows.source.spark)
     bounds = given_bounds(rows, slices)
     cutter = _Cutter(rows, split, bounds, parts, requested)
-    reads_footers = (
-        forced not in (ReplayStrategy.KEY, ReplayStrategy.ONE_TASK)
-        and not declined[ReplayStrategy.SLICE]
+    reads_footers = forced not in (ReplayStrategy.KEY, ReplayStrategy.ONE_TASK) and not (
+        declined[ReplayStrategy.SLICE] and declined[ReplayStrategy.FILES]
     )
     if forced is ReplayStrategy.SLICE and bounds is not None:
         reads_footers = False  # the bounds are given, so footers are not needed
@@ -116,6 +120,12 @@ def cut_of(
         why = split.reason or choice.reason
         warn(ReplayWarning(f"one task searches all events: {why}"), stacklevel=6)
     return Cut(choice, (), 1)
+
+
+def _is_moment(plan: EnginePlan) -> bool:
+    """Whether a match is one event, by which the slice that owns it is known."""
+    is_alone = is_single(plan) and plan.split.before is None
+    return is_alone and plan.returned.non_overlapping is None and not plan.schema.is_imprecise
 
 
 def cut_of_statements(cut: ScriptCut, rows: SourceScan) -> Cut:

@@ -118,7 +118,7 @@ class _Component:
     def is_single(self) -> bool:
         """Whether this is a statement of single events, for which any cut will do."""
         (first, *more) = self.statements
-        return not more and _is_single(first.plan)
+        return not more and is_single(first.plan)
 
     def keys(self, queries: Mapping[str, BoundQuery]) -> tuple[EquivalenceTest, ...]:
         """Tests by which all statements may be cut, with an attribute of all inputs."""
@@ -132,7 +132,7 @@ class _Component:
             names = frozenset.intersection(*(carried[name] for name in each.sources))
             tests = {test.attribute for test in each.plan.split.keys if not test.attributes}
             is_limited = each.plan.returned.limit is not None
-            if is_limited or not (tests & names or _is_single(each.plan)):
+            if is_limited or not (tests & names or is_single(each.plan)):
                 return False
             carried[each.name] = frozenset(_carried(queries[each.name], names))
         return True
@@ -162,7 +162,7 @@ def _components(statements: Sequence[StatementPlan]) -> Iterator[_Component]:
         yield _Component(tuple(each for each in statements if group[each.name] == first))
 
 
-def _is_single(plan: EnginePlan) -> bool:
+def is_single(plan: EnginePlan) -> bool:
     """Whether matches are single events, without a negative element."""
     is_one = len(plan.positives) == 1 and not plan.negatives
     if plan.schema.is_imprecise:  # its matches are stored as series
@@ -175,7 +175,7 @@ def _is_single(plan: EnginePlan) -> bool:
 def _reach(plan: EnginePlan) -> int | None:
     """How long before its detection a result depends on events; None without a limit."""
     longest = plan.schema.longest if plan.schema.is_imprecise else 0
-    if longest is None or _is_single(plan):
+    if longest is None or is_single(plan):
         return longest
     before = plan.split.around(longest).before
     if before is None or before.kind is not WindowKind.TIME:

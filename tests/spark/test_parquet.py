@@ -9,6 +9,9 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+import sase
+from sase import spark as on_spark
+from sase.planning.replay import ReplayStrategy
 from sase.spark.parquet import is_parquet
 
 # More columns than Spark prints of a relation.
@@ -39,3 +42,20 @@ def test_all_else_is_not_just_files(spark: SparkSession, df: DataFrame, tmp_path
     ]  # fmt: skip
     for each in others:
         assert not is_parquet(each)
+
+
+def test_single_events_are_read_from_files_without_a_window(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    events = pa.table({
+        "ts": [*range(100)], "type": [*"AB"] * 50, "k": [n % 7 or None for n in range(100)],
+    })  # fmt: skip
+    pyarrow.parquet.write_table(events, tmp_path / "events.parquet", row_group_size=10)
+    df = spark.read.parquet(str(tmp_path / "events.parquet"))
+    query = "EVENT SEQ(A a) WHERE [k] AND a.k IS NOT NULL RETURN a.ts AS at, a.k AS k"
+    replay = on_spark.replay(query, df, strategy="files", slices=3)
+    assert replay.cut.choice.strategy is ReplayStrategy.FILES and replay.cut.parts == 3
+    found = sorted((row.at, row.k) for row in replay.matches.collect())
+    local = [(each["at"], each["k"]) for each in sase.match(query, events).to_pylist()]
+    assert found == sorted(local) and len(local) == 42
+    assert replay.count() == len(local)

@@ -309,7 +309,7 @@ class Pipeline:
             self.shape = self.shape.with_types(self.loader.known)
         events = shared.events
         segment = HistorySegment(
-            self.at.events, len(events), shared.read, shared.rows, none=shared.none
+            self.at.events, len(events), shared.read, shared.rows, none=shared.none, events=events
         )
         path = (shared.is_admitted and self.admitted_path) or self.loaded_path
         conditions = self.context.conditions

@@ -29,7 +29,8 @@ MANY, RUN, MOST = 128, 32, 1 << 20
 class HistorySegment:
     """Events that arrived together, from a stream position on, and their tables.
 
-    `read` returns both on demand, `none` only their columns. `rows` are input row numbers, if they
+    `read` returns both on demand, `none` only their columns, and `events` are at hand if they are
+    not None. `rows` are input row numbers, if they
     differ from positions. Bad rows of the tables are not events. `level` counts merges; None
     forbids them.
     """
@@ -42,8 +43,9 @@ class HistorySegment:
         rows: Numbers | None = None,
         level: int | None = 0,
         none: Callable[[], tuple[Inputs, Events]] | None = None,
+        events: Events | None = None,
     ) -> None:
-        self.begin, self.end, self._none = begin, begin + count, none
+        self.begin, self.end, self._none, self._events = begin, begin + count, none, events
         self.read, self.rows, self.level = read, rows, level
 
     @classmethod
@@ -69,7 +71,7 @@ class HistorySegment:
     @property
     def events(self) -> Events:
         """The events."""
-        return self._both[1]
+        return self._both[1] if self._events is None else self._events
 
     @cached_property
     def _both(self) -> tuple[Inputs, Events]:

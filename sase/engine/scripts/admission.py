@@ -30,6 +30,7 @@ from sase.engine.kernels.scan.admission import (
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.scripts.asking import KINDS, Asked, Asking, ValueRange
 from sase.engine.scripts.rows import EventRows
+from sase.engine.scripts.semi_join import BucketReaders, KeyedSequence, SemiJoin
 
 # ---------------------------------------------------------------- intervals
 
@@ -139,7 +140,9 @@ class AdmittedPart:
 class AdmissionIndex:
     """Deals out the events of an input to the plans that read it."""
 
-    def __init__(self, asking: Sequence[Asking]) -> None:
+    def __init__(
+        self, asking: Sequence[Asking], sequences: Sequence[KeyedSequence | None] = ()
+    ) -> None:
         self.asked = tuple(each.asked for each in asking)
         self._told_apart = np.array([each.told_apart for each in asking], np.bool_)
         self._decides = np.array([each.is_all for each in asking], np.bool_)
@@ -160,6 +163,9 @@ class AdmissionIndex:
         self._takes_most: frozenset[int] = frozenset()
         ranged = (any(isinstance(e.value, ValueRange) for e in some or ()) for some in self.asked)
         self._has_ranges = np.array([*ranged], np.bool_)
+        # The plans with events that count only beside others, and their last semi-join.
+        self._sequences = {n: each for n, each in enumerate(sequences) if each is not None}
+        self._join: tuple[object, SemiJoin] | None = None
 
     def parts(self, events: Events) -> list[AdmittedPart | None]:
         """The events that concern each plan; None for a plan that gets all."""
@@ -168,8 +174,11 @@ class AdmissionIndex:
             return [None] * len(is_all)
         buckets, counts, count = self._found(events)
         sizes = buckets.readers_counted(counts, len(is_all))
+        near = self._neighbours(events, buckets, count, sizes)
+        sizes[[*near]] = 0
         is_decided = self._decides & ~buckets.is_vague
-        is_most = _too_many(sizes, len(events), is_decided) & ~self._told_apart
+        gains = is_decided & ~self._in_place(events)
+        is_most = _too_many(sizes, len(events), gains) & ~self._told_apart
         if len(events) >= STEP:
             self._takes_most |= {*np.flatnonzero(is_most & self._has_ranges).tolist()}
         is_all |= is_most
@@ -178,18 +187,48 @@ class AdmissionIndex:
         state = np.stack([np.full(len(is_all), NOTHING), np.where(is_all, NOTHING, first[:-1])])
         rows = EventRows(events, STEP)
         out = np.empty((1 + rows.count, int(first[-1])), np.int64)
-        cuts = [*range(0, len(events), STEP), len(events)]
+        readers = buckets.of_readers(sizes > 0)
+        cuts = [*range(0, len(events), STEP), len(events)] if first[-1] else [0]
         bounds = np.searchsorted(self._hits[0, :count], cuts).tolist()
         for (begin, end), (low, high) in zip(pairwise(cuts), pairwise(bounds), strict=True):
             given = rows.between(begin, end)
-            deal(self._hits, low, high, buckets.readers, begin, given, state, out)
+            deal(self._hits, low, high, readers, begin, given, state, out)
         ends = zip(first.tolist(), state[NEXT].tolist(), is_decided.tolist(), strict=False)
-        return [
+        dealt = [
             None
             if end < 0
             else AdmittedPart(out[0, begin:end], rows.events(out[1:, begin:end]), decided)
             for begin, end, decided in ends
         ]
+        for number, places in near.items():
+            dealt[number] = AdmittedPart(places, rows.at(places), bool(is_decided[number]))
+        return dealt
+
+    def _in_place(self, events: Events) -> NDArray[np.bool_]:
+        """Mask the plans with scans of types and of a key in whole numbers, which are fast."""
+        found = np.zeros(len(self.asked), np.bool_)
+        for number, each in self._sequences.items():
+            is_typed = not any(some.attribute for some in self.asked[number] or ())
+            found[number] = is_typed and each.has_key(events, (Kind.INTEGER,))
+        return found
+
+    def _neighbours(
+        self, events: Events, buckets: _Buckets, count: int, sizes: Numbers
+    ) -> dict[int, Numbers]:
+        """The places of events near others of their plans, for plans that ask for many events."""
+        if len(events) < STEP:
+            return {}
+        sequences = {
+            number: each
+            for number, each in self._sequences.items()
+            if sizes[number] * FEW_ARE > len(events) and each.has_key(events)
+        }
+        if not sequences:
+            return {}
+        key = buckets, tuple(sequences)
+        if self._join is None or self._join[0] != key:
+            self._join = key, SemiJoin(sequences, buckets.by_bucket, events.type_names)
+        return self._join[1].neighbours(events, self._hits, count, MOST_DEALT * len(events))
 
     def shared(self) -> dict[Asked, tuple[int, ...]]:
         """The numbers of the plans that share a condition on an event."""
@@ -301,6 +340,7 @@ class _Buckets:
     most: int
     is_vague: NDArray[np.bool_]
     cut: tuple[Intervals, ...]
+    by_bucket: BucketReaders
 
     @classmethod
     def of(
@@ -354,7 +394,16 @@ class _Buckets:
             int((by_type[END] - by_type[FIRST]).max(initial=0)) + 1,
             is_vague,
             cut,
+            BucketReaders(
+                tuple(map(tuple, readers.values())), tuple(type_names[e.code] for e in readers)
+            ),
         )
+
+    def of_readers(self, wanted: NDArray[np.bool_]) -> Numbers:
+        """The readers of each bucket, as kernels take them, without those that are not wanted."""
+        first, every = np.split(self.readers, [self.count + 1])
+        kept = np.append(0, np.cumsum(wanted[every]))
+        return np.append(kept[first - len(first)] + len(first), every[wanted[every]])
 
     def readers_counted(self, counts: Numbers, readers: int) -> Numbers:
         """Count the events of each reader by its buckets; an event in two of them counts twice."""
@@ -380,15 +429,16 @@ def _laid(rows: list[int], by_probe: list[dict[int, int]]) -> tuple[Numbers, Num
     return laid, np.array(near, np.int64), table
 
 
-def _too_many(sizes: Numbers, count: int, is_decided: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _too_many(sizes: Numbers, count: int, gains: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Mask the readers that get all events: they need most, or the parts would take much memory.
 
-    To find the events of a reader among all costs little compared with the work on each event.
+    To find the events of a reader among all costs little compared with the work on each event. A
+    reader `gains` if its own scan would test more than types and small numbers.
     """
     order = np.argsort(sizes, kind="stable")
     found = np.empty(len(sizes), np.bool_)
     found[order] = np.cumsum(sizes[order]) > MOST_DEALT * count
-    return found | (sizes * np.where(is_decided, FEW_ARE // 4, FEW_ARE) > count)
+    return found | (sizes * np.where(gains, FEW_ARE // 4, FEW_ARE) > count)
 
 
 def _kind_of(column: EventColumn | None) -> type | None:

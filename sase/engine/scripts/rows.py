@@ -146,6 +146,11 @@ class EventRows:
             until=until,
         )
 
+    def at(self, places: Numbers) -> Events:
+        """Select the events at rising places."""
+        events = replace(self._given.at(places), order=None)
+        return events if events.tie is None else replace(events, tie=events.tie - events.tie[:1])
+
 
 def _columns_of(events: Events) -> tuple[EventColumn, ...]:
     """Every column once, even if several types share it."""

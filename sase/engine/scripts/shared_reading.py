@@ -29,6 +29,7 @@ from sase.engine.scripts.admission import AdmissionIndex, AdmittedPart
 from sase.engine.scripts.asking import Asking
 from sase.engine.scripts.plan import InputPlan, loader_of_types
 from sase.engine.scripts.rows import Fed, Piece
+from sase.engine.scripts.semi_join import KeyedSequence
 from sase.engine.snapshots.layout import Count, Declared, Own
 from sase.engine.snapshots.saved_state import Saved
 from sase.planning.engine_plan import EnginePlan
@@ -188,7 +189,9 @@ class SharedReading:
         self, plans_by_name: Mapping[str, EnginePlan], asking: Mapping[str, Asking]
     ) -> None:
         self._names, plans = tuple(plans_by_name), tuple(plans_by_name.values())
-        self._plans, self.index = plans, AdmissionIndex([asking[name] for name in self._names])
+        sequences = [*map(KeyedSequence.of, plans)]
+        self._plans = plans
+        self.index = AdmissionIndex([asking[name] for name in self._names], sequences)
         names = dict.fromkeys(name for plan in plans for name in plan.attributes)
         first = plans[0]
         coding = PlanDictionary(TypeDictionary(first.schema, first.positives), streaming=True)
