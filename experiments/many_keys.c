@@ -1,6 +1,6 @@
 // What a program for one shape takes over events of many keys: stacks in arrays, walked from their heads.
 //
-// usage: many_keys FOLDER all|next|series dense|wide|text SPAN
+// usage: many_keys FOLDER all|next|series|carts|next-carts dense|wide|text SPAN
 // FOLDER has ts.bin (int64, rising), type.bin (int8: view 0, cart 1, purchase 2), and the keys: dense.bin
 // or wide.bin (int64), or offsets.bin and bytes.bin. Timed by the clock of the processor: from columns in
 // memory to the last row number that is written, the tables of keys and all memory included.
@@ -55,6 +55,7 @@ int main(int argc, char **argv) {
     Rows out = {0}, ends = {0};
     Table table = {0};
     uint32_t *found = malloc(1024 * sizeof(uint32_t)), most = 1024;
+    int is_carts = !strcmp(shape, "carts"), is_next_carts = !strcmp(shape, "next-carts");
     Heads *heads = is_dense ? zeroed(keys * sizeof(Heads)) : NULL;
     if (is_text) widen(&table);
     else if (!is_dense) widen_wide(&table);
@@ -84,9 +85,32 @@ int main(int argc, char **argv) {
             matches += count;
         } else if (type == CART) {
             evict(&carts, bound);
-            if (head->view < views.tail) continue;
+            if (head->view < views.tail && !(is_next_carts && head->cart >= carts.tail)) continue;
             head->cart = push(&carts, (Instance){ts[i], i, head->view, head->cart});
-            if (is_next) head->view = 0;
+            if (is_next || is_next_carts) head->view = 0;
+        } else if (is_carts || is_next_carts) {
+            evict(&carts, bound);
+            uint32_t c = head->cart, count = 0;
+            while (c >= carts.tail || (count && is_carts)) {
+                if (c < carts.tail) {  // all carts before the last chosen one are done
+                    c = carts.cells[found[--count] & carts.mask].below;
+                    continue;
+                }
+                if (count == most) found = realloc(found, (most *= 2) * sizeof(uint32_t));
+                found[count++] = c;
+                Instance *cart = carts.cells + (c & carts.mask);
+                for (uint32_t v = cart->rip; v >= views.tail; v = views.cells[v & views.mask].below) {
+                    uint32_t *to = room_for(&out, count + 2);
+                    *to++ = views.cells[v & views.mask].row;
+                    for (int64_t j = count - 1; j >= 0; j--) *to++ = carts.cells[found[j] & carts.mask].row;
+                    *to = i;
+                    out.count += count + 2;
+                    *room_for(&ends, 1) = out.count;
+                    ends.count++;
+                    matches++;
+                }
+                c = cart->below;
+            }
         } else {
             evict(&carts, bound);
             for (uint32_t c = head->cart; c >= carts.tail; c = carts.cells[c & carts.mask].below) {

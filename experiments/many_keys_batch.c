@@ -1,6 +1,6 @@
 // The same as many_keys.c, for a batch: all events are there, so nothing is evicted and nothing moves.
 //
-// usage: many_keys_batch FOLDER all|next|series dense|wide|text SPAN
+// usage: many_keys_batch FOLDER all|next|series|carts|next-carts dense|wide|text SPAN
 // Heads are rows plus one, and links lie by row, so that the row of an event is its time. The first row in
 // the window moves on with the events. What is written to is memory that was touched before the clock starts,
 // but for the heads and the tables of keys.
@@ -10,6 +10,12 @@ static inline uint32_t *put(uint32_t *to, uint32_t row) { *to = row - 1; return 
 
 // How many events ahead the heads of dense keys are fetched.
 #define AHEAD 16
+
+// A buffer that is full is written over; the sum keeps its rows.
+static uint32_t *emptied(uint32_t *out, uint32_t *to, int64_t *sum) {
+    while (to > out) *sum += *--to;
+    return to;
+}
 
 static uint32_t *touched(size_t count) {
     uint32_t *found = malloc(count * sizeof(uint32_t));
@@ -27,6 +33,7 @@ int main(int argc, char **argv) {
     const int8_t *types = column(folder, "type", &size);
     int is_dense = !strcmp(kind, "dense"), is_text = !strcmp(kind, "text");
     int is_next = !strcmp(shape, "next"), is_series = !strcmp(shape, "series");
+    int is_carts = !strcmp(shape, "carts"), is_next_carts = !strcmp(shape, "next-carts");
     if (!is_text) numbers = column(folder, kind, &size);
     else offsets = column(folder, "offsets", &size), bytes = column(folder, "bytes", &size);
     for (int64_t i = 0; is_dense && i < events; i++) if (numbers[i] >= keys) keys = numbers[i] + 1;
@@ -51,18 +58,33 @@ int main(int argc, char **argv) {
         if (is_series && type == CART) continue;
         while (ts[first] <= ts[i] - span) first++;
         if (type == CART) {
-            if (head->view <= first) continue;
+            if (head->view <= first && !(is_next_carts && head->cart > first)) continue;
             before[row] = head->view, below[row] = head->cart, head->cart = row;
-            if (is_next) head->view = 0;
+            if (is_next || is_next_carts) head->view = 0;
+            continue;
+        }
+        if (is_carts || is_next_carts) {
+            uint32_t c = head->cart;
+            while (c > first || (count && is_carts)) {
+                if (c <= first) {  // all carts before the last chosen one are done
+                    c = below[found[--count]];
+                    continue;
+                }
+                found[count++] = c;
+                for (uint32_t v = before[c]; v > first; v = below[v]) {
+                    if (to + count + 2 > end) to = emptied(out, to, &sum);
+                    to = put(to, v);
+                    for (int64_t j = count - 1; j >= 0; j--) to = put(to, found[j]);
+                    to = put(to, row), matches++;
+                }
+                c = below[c];
+            }
             continue;
         }
         for (uint32_t c = is_series ? head->view : head->cart; c > first; c = below[c]) {
             found[count++] = c;
             for (uint32_t v = is_series ? c : before[c]; v > first; v = is_series ? 0 : below[v]) {
-                // What is full is written over, but not forgotten in the sum.
-                if (to + count + 3 > end) {
-                    while (to > out) sum += *--to;
-                }
+                if (to + count + 3 > end) to = emptied(out, to, &sum);
                 if (!is_series) to = put(put(to, v), c);
                 else for (int64_t j = count - 1; j >= 0; j--) to = put(to, found[j]);
                 to = put(to, row), matches++;
@@ -71,6 +93,6 @@ int main(int argc, char **argv) {
         if (is_next) head->cart = 0;
     }
     double took = now() - begun;
-    while (to > out) sum += *--to;
+    emptied(out, to, &sum);
     printf("matches=%ld sum=%ld seconds=%.6f\n", matches, sum, took);
 }

@@ -15,6 +15,7 @@ class Declined:
 # The reasons of rewrites for the other kind of plans.
 NO_SCAN = Declined("the plan evaluates runs, and has no sequence scan")
 NO_RUNS = Declined("the plan has no runs")
+NO_WALKS = Declined("no matches are walked back from their last events")
 NO_NEGATIVE_GROUP = Declined("the pattern has no negative group")
 NO_TREE = Declined("the plan has no tree of joins")
 MIXED = Declined("the window counts in partitions, and runs are not kept apart by them")

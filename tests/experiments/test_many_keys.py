@@ -29,8 +29,9 @@ def test_it_finds_what_the_program_in_c_finds(capsys: pytest.CaptureFixture[str]
     )
     lines = capsys.readouterr().out.splitlines()
     told = [line for line in lines if "ratio" in line]
-    assert len(told) == 2 * 2 * len(many_keys.KINDS) * len(many_keys.SHAPES)
-    matches = {line.split()[2]: int(line.split()[3].replace(",", "")) for line in told[:6]}
+    each = 2 * len(many_keys.EVERY_SHAPE)
+    assert len(told) == 2 * len(many_keys.KINDS) * each
+    matches = {line.split()[2]: int(line.split()[3].replace(",", "")) for line in told[:each]}
     assert min(matches.values()) > 100
 
 

@@ -80,6 +80,7 @@ class WholeStacks:
             self._absences = BatchAbsences(
                 *gaps, _zeros(keys, len(gaps[0])), np.empty(cells, np.int32)
             )
+        self._reading = reading
         self._scan = partial(batch_scan if gaps is None else batch_scan_between, reading)
         self._most = _most_of_event(levels, gaps)
         self._make_room(0)
@@ -94,17 +95,25 @@ class WholeStacks:
 
     def push(self, begin: int, end: int, position: int, step: int, out: Numbers) -> ScanResult:
         """Push rows and write the sequences that they complete, up to a full buffer."""
+        sought = self._sought(begin, end, position, step)
+        found = ScanResult._make(self._scan(sought, self._arrays, self._absences, self._room, out))
+        self._make_room_that_lacks(found.lacks)
+        return found
+
+    def _sought(self, begin: int, end: int, position: int, step: int) -> BatchRange:
+        """The rows to push, with room for the events of a step."""
         if step >= self._room.shape[1]:
             self._make_room(step)
         # The room fits the last group of simultaneous events, some of which may be behind `end`.
         end = min(max(end, begin + self._room.shape[1] - 1), self._rows)
-        sought = BatchRange(begin, end, position, self._span, self._measures, self._takes)
-        found = ScanResult._make(self._scan(sought, self._arrays, self._absences, self._room, out))
-        if found.lacks == GROUP:
+        return BatchRange(begin, end, position, self._span, self._measures, self._takes)
+
+    def _make_room_that_lacks(self, lacks: int) -> None:
+        """Make the room for which the kernel stopped."""
+        if lacks == GROUP:
             self._make_room(2 * self._room.shape[1])
-        elif found.lacks > 0:
-            self._widen(found.lacks)
-        return found
+        elif lacks > 0:
+            self._widen(lacks)
 
     def _widen(self, more: int) -> None:
         """Give the ring of cells room for more numbers."""

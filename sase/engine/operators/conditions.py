@@ -242,6 +242,11 @@ class ScanFilter:
             for _, test in self._tests
         ]
 
+    @property
+    def has_tests(self) -> bool:
+        """Whether there are any conditions."""
+        return bool(self._tests)
+
     def states(self, block: Block) -> Numbers:
         """The states of a block's events without the components with failing conditions."""
         return self.narrow(block, block.states)

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from sase.planning.declined import NO_NEGATIVE_GROUP, NO_RUNS, NO_SCAN, NO_TREE, Declined
+from sase.planning.declined import (
+    NO_NEGATIVE_GROUP,
+    NO_RUNS,
+    NO_SCAN,
+    NO_TREE,
+    NO_WALKS,
+    Declined,
+)
 from sase.planning.engine_plan import EnginePlan
 from sase.planning.physical.drive import DriveRequest, Feed
 from sase.planning.physical.drives import DRIVES
@@ -38,7 +45,9 @@ class PhysicalPath:
 
 Paths: TypeAlias = tuple[PhysicalPath, ...]
 # The reasons of drives for another kind of plan; the short text leaves these out.
-OF_OTHER_PLANS = (NO_SCAN.reason, NO_RUNS.reason, NO_NEGATIVE_GROUP.reason, NO_TREE.reason)
+OF_OTHER_PLANS = tuple(
+    each.reason for each in (NO_SCAN, NO_RUNS, NO_WALKS, NO_NEGATIVE_GROUP, NO_TREE)
+)
 GIVEN_NONE = "the index did not separate the admitted events from others"
 NOT_TOLD = "the index of the script does not decide all conditions on an event"
 

@@ -6,7 +6,7 @@ from typing import Self
 
 from sase.planning.declined import NO_SCAN, NO_TREE, Declined
 from sase.planning.physical.drive import Drive, DriveRequest, Feed, Need, first_of
-from sase.planning.physical.line_drives import FusedLinesDrive, SharedLinesDrive
+from sase.planning.physical.line_drives import FusedLinesDrive, FusedWalkDrive, SharedLinesDrive
 from sase.planning.physical.operators import (
     EventScan,
     LeafScan,
@@ -49,6 +49,7 @@ DRIVES: tuple[type[Drive], ...] = (
     AdmittedScanDrive,
     SharedLinesDrive,
     FusedLinesDrive,
+    FusedWalkDrive,
     FusedPushDrive,
     NarrowedScanDrive,
 )

@@ -1,4 +1,4 @@
-"""The drives of deterministic runs: from columns to matches."""
+"""The drives of deterministic runs, and of walks back through series: from columns to matches."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from sase.binding.bound import (
 )
 from sase.binding.types import Kind
 from sase.lang.ast import StrategyName
-from sase.planning.declined import NO_RUNS, Declined
+from sase.planning.declined import NO_RUNS, NO_WALKS, Declined
 from sase.planning.physical.drive import Drive, DriveRequest, Need, first_of
 from sase.planning.physical.operators import (
     Tests,
 )
 from sase.planning.physical.run_algorithm import RunRequest
-from sase.planning.physical.runs import RunsInLines, RunsInStretches
+from sase.planning.physical.runs import PostponedWalk, RunsInLines, RunsInStretches
 from sase.planning.plan import nodes
 from sase.planning.reasoning.run_forms import steps_of
 
 # The bits of a byte mark the components of a line; a stretch has room for three attributes.
 MOST_LEVELS, MOST_COMPARED = 8, 3
+EVENTS_COMPARED = "events are compared with others"
 COUNTED = "ANALYZE counts runs one by one"
 
 
@@ -46,11 +47,17 @@ class LineDrive(Drive):
         runs = request.plan.runs
         if runs is None:
             return NO_RUNS
-        reason = _why_no_lines(runs, request) or cls._why_kept_otherwise(request)
+        reason = cls._why_another(request) or _why_operators(runs, request)
+        reason = reason or cls._why_kept_otherwise(request)
         if reason is not None:
             return Declined(reason)
         has_series = not all(each.is_single for each in runs.components)
         return cls(_key_of(runs, request), has_series, bool(runs.conditions))
+
+    @classmethod
+    def _why_another(cls, request: DriveRequest) -> str | None:
+        """The reason why the algorithm of the runs is none of this drive, or None."""
+        return _why_no_lines(request)
 
     @classmethod
     def _why_kept_otherwise(cls, request: DriveRequest) -> str | None:
@@ -78,7 +85,7 @@ class SharedLinesDrive(LineDrive):
     def of(cls, request: DriveRequest) -> Self | Declined:
         """Return the drive, with the stacks for many keys: those of single components, by type."""
         made, runs = super().of(request), request.plan.runs
-        if isinstance(made, Declined) or runs is None or made.has_series or runs.simple:
+        if isinstance(made, Declined) or runs is None or made.has_series:
             return made
         several = len(runs.components) > 1
         return replace(made, by_rows=request.plan.options.many_keys if several else None)
@@ -106,25 +113,67 @@ class FusedLinesDrive(LineDrive):
         return None if cls._why_apart(request) else "runs are kept in shared stacks"
 
 
+class FusedWalkDrive(LineDrive):
+    """Stores events in stacks of rows, and walks back through series."""
+
+    name = "fused walks"
+    summary = (
+        "walks back from last events through stacks of rows, from columns to matches, by one kernel"
+    )
+    every_need = (
+        Need.MOST_OF_TYPES,
+        Need.INTEGER_KEYS,
+        Need.FEW_EVENTS,
+        Need.CODES_FIT,
+        Need.FEW_KEYS,
+    )
+
+    @classmethod
+    def _why_another(cls, request: DriveRequest) -> str | None:
+        return None if isinstance(request.runs, PostponedWalk) else NO_WALKS.reason
+
+    @classmethod
+    def _why_kept_otherwise(cls, request: DriveRequest) -> str | None:
+        walked = request.plan.runs
+        assert walked is not None
+        filters = walked.early + walked.dismissing + walked.discarding + walked.safe
+        first_alone = any(each.when is When.FIRST for each in walked.simple)
+        asks_more: dict[str, object] = {
+            EVENTS_COMPARED: walked.conditions or walked.tested or filters,
+            "a match may be a single event": len(walked.components) == 1,
+            "a component is a repeated group": walked.has_groups,
+            "a component may be absent": any(each.minimum == 0 for each in walked.components),
+            "conditions are on the first event of a series alone": first_alone,
+        }
+        return first_of(asks_more) or _why_stacks_differ(walked)
+
+
 def kept_apart(lines: nodes.RunEvaluation) -> str | None:
     """The reason why deterministic runs do not share their events, or None.
 
     They share events if all runs that wait for a component accept the same events.
     """
-    last, series = lines.components[-1], lines.components[-2:-1]
-    # An event of any type matches several components.
-    types = [name for each in lines.components for name in each.types or ("", "")]
+    series = lines.components[-2:-1]
     asks_more = {
         f"the strategy is {lines.strategy.value}": (
             lines.strategy is not StrategyName.SKIP_TILL_NEXT_MATCH
         ),
-        "events are compared with others": bool(lines.conditions),
-        "a type fits several components": len(types) != len({*types}),
-        "the last component is a series": not last.is_single,
+        EVENTS_COMPARED: bool(lines.conditions),
         "a series has a greatest length": any(
             not each.is_single and each.maximum is not None for each in series
         ),
-        "the window counts the events of a partition": lines.counts_in_partitions,
+    }
+    return first_of(asks_more) or _why_stacks_differ(lines)
+
+
+def _why_stacks_differ(runs: nodes.RunEvaluation) -> str | None:
+    """The reason why events are not on one stack for each level and key, or None."""
+    # An event of any type matches several components.
+    types = [name for each in runs.components for name in each.types or ("", "")]
+    asks_more = {
+        "a type fits several components": len(types) != len({*types}),
+        "the last component is a series": not runs.components[-1].is_single,
+        "the window counts the events of a partition": runs.counts_in_partitions,
     }
     return first_of(asks_more)
 
@@ -134,23 +183,28 @@ def _key_of(runs: nodes.RunEvaluation, request: DriveRequest) -> Tests:
     return () if runs.is_alone and not request.plan.negatives else runs.partitions
 
 
-def _why_no_lines(runs: nodes.RunEvaluation, request: DriveRequest) -> str | None:
-    """The reason why runs or an operator above them are executed one by one, or None."""
-    plan, (lines, *above) = request.plan, request.operators
+def _why_no_lines(request: DriveRequest) -> str | None:
+    """The reason why runs are not in lines, or compare events as no kernel does, or None."""
+    runs, lines = request.plan.runs, request.runs
+    assert runs is not None
     if not isinstance(lines, RunsInLines | RunsInStretches):
         if runs.algorithm:
             return f"the evaluation is {runs.algorithm}"
         if runs.is_of_sets:
             return "the evaluation is through sets"
-        return "runs may fork" if plan.options.lines else "lines are switched off"
-    key, compared = _key_of(runs, request), _why_compared(lines, request)
+        return "runs may fork" if request.plan.options.lines else "lines are switched off"
+    return _why_compared(lines, request)
+
+
+def _why_operators(runs: nodes.RunEvaluation, request: DriveRequest) -> str | None:
+    """The reason why an operator, or the need of an event by itself, requires blocks, or None."""
+    plan, (_, *above), key = request.plan, request.operators, _key_of(runs, request)
     shown = RunRequest(plan.operators).shown
     asks_more: dict[str, object] = {
         "events come in pieces": request.in_pieces,
         "an operator between evaluation and output looks at each match": len(above) != 1,
         "not each match is a result": not shown or runs.nothing is not None,
         "conditions on single events may overflow": _may_overflow(runs, request),
-        str(compared): compared is not None,
         f"there are more than {MOST_LEVELS} components": len(plan.positives) > MOST_LEVELS,
         "results end at LIMIT": plan.returned.limit is not None,
         "events are ranked by another key": {*runs.tests} != {*key} and plan.ranked,

@@ -28,13 +28,19 @@ ENCODED = EVENTS.set_column(1, "type", EVENTS["type"].dictionary_encode()).combi
 PLAIN = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9"
 SHARED = "EVENT SEQ(A+ a[], B b) WHERE skip_till_next_match { [id] } WITHIN 9"
 LINES = SHARED.replace("[id]", "[id] AND a[i].v > a[i-1].v")
+WALKED = SHARED.replace("next", "any")
+# A query, and the path that executes it.
+PATHS = [
+    (PLAIN, "fused scan"), (SHARED, "shared lines"), (LINES, "fused lines"),
+    (WALKED, "fused walks"),
+]  # fmt: skip
 # The reasons of paths for the other kind of plans.
-NONE, OTHERS = ("no runs", "no runs"), "no sequence scan"
+NONE, OTHERS, WALKS = ("no runs",) * 3, "no sequence scan", "no matches are walked"
 # A query, and the answer of each path to it: empty if it executes the plan, or words of the reason.
 SAID = {
     PLAIN: ("", *NONE, ""),
-    SHARED: (OTHERS, "", "shared stacks", OTHERS),
-    LINES: (OTHERS, "compared with others", "", OTHERS),
+    SHARED: (OTHERS, "", "shared stacks", WALKS, OTHERS),
+    LINES: (OTHERS, "compared with others", "", WALKS, OTHERS),
     "EVENT SEQ(A a, B b) WHERE [id] AND a.v > 3 WITHIN 9": ("conditions", *NONE, "conditions"),
     "EVENT SEQ(A a, B b) WHERE [id] AND a.v > b.v WITHIN 9": (
         "construction tests", *NONE, "construction tests",
@@ -42,16 +48,30 @@ SAID = {
     "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9 RETURN a.v AS v": ("output", *NONE, "output"),
     "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9 LIMIT 3": ("LIMIT", *NONE, "LIMIT"),
     "EVENT SEQ(A a, B b) WHERE [id] WITHIN 9 EVENTS PER PARTITION": ("ranked", *NONE, "ranked"),
-    SHARED.replace("next", "any"): (OTHERS, "evaluation", "evaluation", OTHERS),
-    SHARED + " LIMIT 3": (OTHERS, "LIMIT", "LIMIT", OTHERS),
-    SHARED.replace("skip_till_next_match { [id] }", "strict_contiguity { TRUE }"): (
-        OTHERS, "the strategy is strict_contiguity", "", OTHERS,
+    WALKED: (OTHERS, "evaluation", "evaluation", "", OTHERS),
+    WALKED + " LIMIT 3": (OTHERS, "evaluation", "evaluation", "LIMIT", OTHERS),
+    WALKED.replace("[id]", "[id] AND a[i].v > a[i-1].v"): (
+        OTHERS, "evaluation", "evaluation", "compared with others", OTHERS,
     ),
-    SHARED.replace("A+", "A{1,2}"): (OTHERS, "greatest length", "", OTHERS),
-    SHARED.replace("A+ a[], B b", "A a, B+ b[]"): (OTHERS, "last component", "", OTHERS),
-    SHARED.replace("B b", "ANY(A, B) b"): (OTHERS, "fits several", "", OTHERS),
-    SHARED.replace(" WITHIN 9", ""): (OTHERS, "", "shared stacks", OTHERS),
-    SHARED + " EVENTS PER PARTITION": (OTHERS, "of a partition", "", OTHERS),
+    WALKED.replace("[id]", "[id] AND b.v > a[i].v"): (
+        OTHERS, "evaluation", "evaluation", "compared with others", OTHERS,
+    ),
+    WALKED.replace("[id]", "[id] AND a[1].v > 3"): (
+        OTHERS, "evaluation", "evaluation", "first event of a series", OTHERS,
+    ),
+    WALKED.replace("[id]", "[id] AND a[i].v > 3 AND b.v > 3"): (
+        OTHERS, "evaluation", "evaluation", "", OTHERS,
+    ),
+    WALKED.replace("A+", "A*"): (OTHERS, "evaluation", "evaluation", "absent", OTHERS),
+    SHARED + " LIMIT 3": (OTHERS, "LIMIT", "LIMIT", WALKS, OTHERS),
+    SHARED.replace("skip_till_next_match { [id] }", "strict_contiguity { TRUE }"): (
+        OTHERS, "the strategy is strict_contiguity", "", WALKS, OTHERS,
+    ),
+    SHARED.replace("A+", "A{1,2}"): (OTHERS, "greatest length", "", WALKS, OTHERS),
+    SHARED.replace("A+ a[], B b", "A a, B+ b[]"): (OTHERS, "last component", "", WALKS, OTHERS),
+    SHARED.replace("B b", "ANY(A, B) b"): (OTHERS, "fits several", "", WALKS, OTHERS),
+    SHARED.replace(" WITHIN 9", ""): (OTHERS, "", "shared stacks", WALKS, OTHERS),
+    SHARED + " EVENTS PER PARTITION": (OTHERS, "of a partition", "", WALKS, OTHERS),
 }  # fmt: skip
 
 
@@ -97,13 +117,13 @@ def test_without_fused_paths_the_result_is_the_same(text: str) -> None:
     assert unfused(plan).run(EVENTS).rows == rows
     assert unfused(plan).run(EVENTS).report.fused == ()
     assert sase.match(text, EVENTS, plan="unfused").rows == rows
-    assert said(sase.compile(text, EVENTS, plan="unfused")) == ["fused paths are switched off"] * 5
+    assert said(sase.compile(text, EVENTS, plan="unfused")) == ["fused paths are switched off"] * 6
 
 
 def test_a_run_counts_what_a_path_took() -> None:
     ids = pa.array([None if n == 9 else n % 3 for n in range(COUNT)])
     holes = EVENTS.set_column(2, "id", ids)
-    for text, name in ((PLAIN, "fused scan"), (SHARED, "shared lines"), (LINES, "fused lines")):
+    for text, name in PATHS:
         matches = sase.match(text, EVENTS)
         assert matches.report.fused == (FusedUse(name, COUNT, matches=len(matches)),)
         (use,) = sase.match(text, holes).report.fused
@@ -212,7 +232,8 @@ def test_explain_shows_the_paths_in_every_format() -> None:
     assert f"driven: loaded events by the fused scan if - {keys} together or come again" in told
     assert "else block by block pushed batches by the fused push if - batches are of Arrow" in told
     assert "fused lines" not in str(taken)
-    assert "fused lines: the plan has no runs" in taken.to_text(verbose=True)
+    every = " ".join(taken.to_text(verbose=True).split())
+    assert "shared lines, fused lines, fused walks: the plan has no runs" in every
     assert "driven: block by block\n" in str(refused)
     assert f"declined fused scan, fused push: {reason}" in str(refused).replace("\n    ", " ")
     paths = {path["path"]: path for path in refused.to_dict()["physical"]}

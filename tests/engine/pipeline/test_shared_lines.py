@@ -27,6 +27,7 @@ PATTERNS = [
     "A a, C{2,} c[], D d", "A{3,} a[], D d", "A a, B b, C+ c[], D d",
 ]  # fmt: skip
 WINDOWS = ["WITHIN 9", "WITHIN 40", "WITHIN 25 INCLUSIVE", "WITHIN 30 EVENTS", "WITHIN 200", ""]
+KEYS = ["[id]", "[id, k]", "TRUE", "[id] AND [k = 1]", "[id] AND b.v > 3", "[k = 0] AND a.v > 2"]
 COUNT = 400
 # An odd number, which makes keys wide integers that differ.
 WIDE = 0x1E3779B97F4A7C15
@@ -54,7 +55,7 @@ def query(random: Random) -> str:
     event = random.choice([f"{variable}[1]", f"{variable}[i]"]) if is_series else variable
     simple = random.choice(["", "", f"{event}.v > 2", f"{event}.v != 3"])
     conditions = " AND ".join(
-        filter(None, [random.choice(["[id]", "[id]", "[id, k]", ""]), simple])
+        filter(None, [random.choice(["[id]", "[id]", "[id, k]", "[id] AND [k = 1]", ""]), simple])
     )
     within = random.choice(WINDOWS)
     return f"EVENT SEQ({pattern}) WHERE skip_till_next_match {{ {conditions or 'TRUE'} }} {within}"
@@ -125,12 +126,15 @@ def test_they_are_those_of_the_naive_matcher(seed: int) -> None:
 def test_stacks_of_rows_find_the_same(
     pattern: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An event takes all that waits, but for one that is simultaneous with it."""
+    """An event takes all that waits, but for one that is simultaneous with it.
+
+    Events may be tested by themselves, by a fixed value of a key or by a condition.
+    """
     rows = whole_stacks(monkeypatch)
     for number, ties in enumerate((0, 0.3, 0.9)):
         random = Random(3 * seed + number)
         events = stream(random, random.choice([1, 3, 20]), ties)
-        key, within = random.choice(["[id]", "[id, k]", "TRUE"]), random.choice(WINDOWS)
+        key, within = random.choice(KEYS), random.choice(WINDOWS)
         text = f"EVENT SEQ({pattern}) WHERE skip_till_next_match {{ {key} }} {within}"
         sizes = Options(chunk=random.choice([1, 3, 64]), stack=random.choice([1, 64]), many_keys=1)
         plan = replace(sase.compile(text, events), options=sizes)

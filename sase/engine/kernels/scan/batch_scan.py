@@ -331,6 +331,37 @@ def whole_groups(ties: Ints, begin: int, length: int) -> int:
     return length
 
 
+@inlined
+def push_step(
+    reading: ScanInput, sought: BatchRange, stacks: BatchStacks, absences: BatchAbsences | None,
+    begin: int, room: OutIntRows,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Push the events of a step: its length, how many are admitted, and the room that lacks."""
+    size, types, at, ties = room.shape[1] - 1, reading.columns[TYPES], stacks.at, reading.ties
+    most = stacks.counts.shape[1]  # numbers that an event takes
+    if absences is not None:
+        most += absences.gaps.shape[0]
+    length = whole_groups(ties, begin, min(size, sought.end - begin))
+    if length == 0:
+        return 0, 0, GROUP
+    # Instances out of the window of the next event need no place.
+    at[ALIVE], _, _ = moved_on(
+        sought.measures, sought.span, stacks.cells, at[COUNT], begin, at[ALIVE], -1, 0
+    )
+    address = types[ADDRESS] + (begin << (types[FORM] >> 1))
+    count = admit_types(address, types[FORM], reading.states, room, length)
+    if at[COUNT] - at[ALIVE] + count * most > stacks.cells.shape[0]:
+        return 0, 0, count * most
+    encode_keys(reading, begin, count, room)
+    write_states(reading, begin, count, room)
+    at[FINALS] = at[WALKED] = 0
+    if absences is None and ties.shape[0] == 0:
+        push_apart(sought, stacks, begin, count, room)
+    else:
+        push_groups(sought, stacks, absences, ties, begin, count, room)
+    return length, count, NOTHING_LACKS
+
+
 def _batch_scan(
     reading: ScanInput, sought: BatchRange, stacks: BatchStacks, absences: BatchAbsences | None,
     room: OutIntRows, out: OutIntRows,
@@ -340,34 +371,11 @@ def _batch_scan(
     The number of places that lack is positive. All keys have codes.
     """
     begin, total, written, lacks = sought.begin, 0, 0, NOTHING_LACKS
-    size, types, at, ties = room.shape[1] - 1, reading.columns[TYPES], stacks.at, reading.ties
-    most = stacks.counts.shape[1]  # numbers that an event takes
-    if absences is not None:
-        most += absences.gaps.shape[0]
-    while True:
+    while lacks == NOTHING_LACKS:
         written = walk_finals(stacks, absences, sought.position, out, written)
         if begin == sought.end or written == out.shape[1]:
             break
-        length = whole_groups(ties, begin, min(size, sought.end - begin))
-        if length == 0:
-            lacks = GROUP
-            break
-        # Instances out of the window of the next event need no place.
-        at[ALIVE], _, _ = moved_on(
-            sought.measures, sought.span, stacks.cells, at[COUNT], begin, at[ALIVE], -1, 0
-        )
-        address = types[ADDRESS] + (begin << (types[FORM] >> 1))
-        count = admit_types(address, types[FORM], reading.states, room, length)
-        if at[COUNT] - at[ALIVE] + count * most > stacks.cells.shape[0]:
-            lacks = count * most
-            break
-        encode_keys(reading, begin, count, room)
-        write_states(reading, begin, count, room)
-        at[FINALS] = at[WALKED] = 0
-        if absences is None and ties.shape[0] == 0:
-            push_apart(sought, stacks, begin, count, room)
-        else:
-            push_groups(sought, stacks, absences, ties, begin, count, room)
+        length, count, lacks = push_step(reading, sought, stacks, absences, begin, room)
         begin, total = begin + length, total + count
     return int(begin), int(total), int(written), int(lacks)
 

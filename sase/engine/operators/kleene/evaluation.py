@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sase.binding.bound import BoundComponent, Condition, IterationConjunct, Part, When, WindowKind
 from sase.binding.conditions.parts import with_values
@@ -252,6 +253,15 @@ class RunEvaluationBase(Declared):
     def key(self) -> Key:
         """The key that partitions the runs."""
         return self._admission.key
+
+    @property
+    def tests_each(self) -> bool:
+        """Whether there are conditions on each event of a component."""
+        return self._admission.always.has_tests
+
+    def narrowed(self, block: Block, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Narrow the levels of events, as bits, by the conditions on each event of a component."""
+        return self._admission.always.narrow_bits(block, states)
 
     def see(self, events: int) -> None:
         """Count events that a fused path reads."""

@@ -8,7 +8,7 @@ from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import grown, zeros
 from sase.engine.kernels.jit.arrow_memory import BLOCK
 from sase.engine.kernels.kleene import shared_lines as shared
-from sase.engine.kernels.kleene.line_scan import BY_TIME, PIECE, READ, LineStream
+from sase.engine.kernels.kleene.line_scan import PIECE, READ, LineStream
 from sase.engine.kernels.kleene.line_store import NO_EXTENT, NO_LINE
 from sase.engine.kernels.kleene.run_nodes import PAUSED
 from sase.engine.kernels.kleene.shared_lines import LineStacks
@@ -56,11 +56,6 @@ class SharedLineStore(LineStore):
         elif why == NO_EXTENT:
             self._stacks = self._stacks._replace(series=self._doubled(self._stacks.series))
         return PAUSED if why in (NO_LINE, NO_EXTENT) else int(why)
-
-    @property
-    def window(self) -> tuple[int, bool]:
-        """The span of the window, and whether it measures time."""
-        return self._rules.span, self._rules.measure == BY_TIME
 
     def count_begun(self, lines: int) -> None:
         """Count lines that events begin in other stacks."""

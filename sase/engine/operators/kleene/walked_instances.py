@@ -8,6 +8,7 @@ import numpy as np
 
 from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.kleene import candidates as of
+from sase.engine.kernels.kleene.match_buffer import MatchBuffer
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.contract import Counters
 from sase.engine.operators.kleene.evaluation import RunEvaluationBase
@@ -39,6 +40,20 @@ class WalkedInstances(RunEvaluationBase):
         if tail == self._walk.state[of.COUNT]:
             return None
         return int(cells[tail & (len(cells) - 1), of.ROW])
+
+    @property
+    def written(self) -> MatchBuffer:
+        """The buffer of the matches that kernels write."""
+        buffer: MatchBuffer = self._room.written
+        return buffer
+
+    def count_walks(self, instances: int, walks: int, visited: int) -> None:
+        """Count instances of a whole input, which are gone after the run, and their walks."""
+        state = self._walk.state
+        state[of.COUNT] += instances
+        state[of.TAIL] = state[of.COUNT]
+        state[of.WALKS] += walks
+        state[of.VISITED] += visited
 
     def _counted_walks(self) -> Counters:
         """Count the instances, those that are alive, and the steps of walks."""

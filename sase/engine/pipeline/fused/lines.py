@@ -12,13 +12,15 @@ keeps the lines that wait for the same events in one stack.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from typing import Any
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
+from typing import Any, TypeVar
 from weakref import proxy
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.binding.bound import WindowKind
 from sase.engine.blocks.block import Block, EventRange, Watermark
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
@@ -33,6 +35,8 @@ from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.operators.batch_stacks import MOST_NUMBERS, WholeStacks, may_have_rows
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.bindings.columnar import ColumnarBindings
+from sase.engine.operators.contract import span_of
+from sase.engine.operators.kleene.evaluation import RunEvaluationBase
 from sase.engine.operators.kleene.line_store import LineStore
 from sase.engine.operators.kleene.run_operator import RunOperator
 from sase.engine.operators.kleene.shared_line_store import SharedLineStore
@@ -50,7 +54,7 @@ from sase.engine.pipeline.fused.scan import (
 )
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.physical.drive import Need
-from sase.planning.physical.line_drives import FusedLinesDrive, SharedLinesDrive
+from sase.planning.physical.line_drives import FusedLinesDrive, LineDrive, SharedLinesDrive
 
 # Each key takes a cache line.
 MOST_KEYS = 1 << 23
@@ -59,6 +63,7 @@ BLOCKS = 4
 # The kernel visits every event. It pays if a `SHARE` of the first events is of the query's types.
 FIRST = 1 << 12
 ONE_NUMBER = bytes(8)
+Stacks = TypeVar("Stacks")
 # The parts of a stopwatch.
 EVALUATION, OUTPUT = 1, 2
 
@@ -72,13 +77,14 @@ class FusedLines:
 
     needs_all = True
 
-    def __init__(self, pipeline: Pipeline, drive: SharedLinesDrive | FusedLinesDrive) -> None:
+    def __init__(self, pipeline: Pipeline, drive: LineDrive) -> None:
         evaluation, top = pipeline.operators
-        assert isinstance(evaluation, RunOperator)
+        assert isinstance(evaluation, RunEvaluationBase)
         assert isinstance(top, TransformationState)
         # A proxy: the pipeline holds this object, and a circle of references would delay freeing
         # both.
-        self._pipeline, self._evaluation, self._top = proxy(pipeline), evaluation, top
+        self._pipeline, self._top = proxy(pipeline), top
+        self._evaluation: RunEvaluationBase = evaluation
         self._shares = isinstance(drive, SharedLinesDrive)
         self._by_rows = drive.by_rows
         self._has_series, self._stopwatch = drive.has_series, pipeline.stopwatch
@@ -155,16 +161,7 @@ class FusedLines:
         count = len(events)
         at, options, levels = pipeline.at, pipeline.plan.options, len(pipeline.plan.positives)
         assert isinstance(lines, SharedLineStore)
-        assert self._arrays is not None
-        span, is_of_time = lines.window
-        columns = [*map(np.ascontiguousarray, (events.ts, events.types)), *self._arrays]
-        states = frozen(self._states_of(events).astype(np.int64))
-        reading = reading_of(events, columns, states, self._codes.digits)
-        measures = events.ts if is_of_time else events.ts[:0]
-        keys = pipeline.dictionary.size(evaluation.key)
-        whole = WholeStacks(
-            levels, None, keys, count, reading, measures, span, options.stack, takes=True
-        )
+        whole = self._stacks_of_rows(events, partial(WholeStacks, levels, None, takes=True))
         memory, position, begin = ResultMemory(), at.events, 0
         room = memory.empty(levels, options.chunk)
         pipeline.warnings.note_types(events, slice(0, count))
@@ -184,9 +181,42 @@ class FusedLines:
                 break
         lines.count_begun(int(whole.counts[0][0]))
 
+    def _stacks_of_rows(self, events: Events, made: Callable[..., Stacks]) -> Stacks:
+        """Make the stacks of rows for all events."""
+        evaluation, pipeline = self._evaluation, self._pipeline
+        assert self._arrays is not None
+        types, states = self._admitted(events)
+        # Kernels read these by address.
+        self._columns = [*map(np.ascontiguousarray, (events.ts, types)), *self._arrays]
+        reading = reading_of(events, self._columns, states, self._codes.digits)
+        window, keys = evaluation.node.window, pipeline.dictionary.size(evaluation.key)
+        is_of_time = window is None or window.kind is WindowKind.TIME
+        measures = events.ts if is_of_time else events.ts[:0]
+        sizes = span_of(window), pipeline.plan.options.stack
+        return made(keys, len(events), reading, measures, *sizes)
+
+    def _admitted(self, events: Events) -> tuple[NDArray[Any], Numbers]:
+        """The types of events, and the levels that admit each type by its code plus one.
+
+        If events are tested, the levels that admit an event are its type.
+        """
+        by_code, evaluation, count = self._states_of(events), self._evaluation, len(events)
+        if not evaluation.tests_each:
+            return events.types, frozen(by_code.astype(np.int64))
+        takes, step = np.empty(count, np.uint8), BLOCKS * self._pipeline.plan.options.block
+        for begin in range(0, count, step):
+            piece = self._block(events, begin, min(begin + step, count), self._pipeline.at.events)
+            states = _by_type(by_code, events.types[piece.rows])
+            takes[piece.rows] = evaluation.narrowed(piece, states)
+            rejected = np.count_nonzero(states) - np.count_nonzero(takes[piece.rows])
+            evaluation.see(int(rejected))  # all others are seen when they are pushed
+        codes = np.arange(-1, 1 << len(self._pipeline.plan.positives), dtype=np.int64)
+        return takes, frozen(np.maximum(codes, 0))
+
     @property
     def _lines(self) -> LineStore | StretchStore:
         """The store of the runs of the evaluation."""
+        assert isinstance(self._evaluation, RunOperator)
         lines = self._evaluation.store
         assert isinstance(lines, LineStore | StretchStore)
         return lines
@@ -240,6 +270,7 @@ class FusedLines:
     def _begin_evaluation(self, events: Events, keys: int) -> bool:
         """Whether the evaluation can be fused over events with this number of keys."""
         if self._shares:
+            assert isinstance(self._evaluation, RunOperator)
             self._evaluation.keep_in(SharedLineStore)
         block, is_ranked = self._block(events, 0, len(events), 0), bool(self._pipeline.plan.ranked)
         return self._lines.begin(block, keys, is_ranked=is_ranked)

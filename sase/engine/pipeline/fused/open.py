@@ -24,6 +24,7 @@ PATHS: Mapping[type, str] = {
     stack_drives.AdmittedScanDrive: "scan:FusedScan",
     line_drives.SharedLinesDrive: "lines:FusedLines",
     line_drives.FusedLinesDrive: "lines:FusedLines",
+    line_drives.FusedWalkDrive: "walks:FusedWalks",
     stack_drives.FusedPushDrive: "push:fused_push",
     NarrowedScanDrive: "neighbours:NarrowedScan",
 }
