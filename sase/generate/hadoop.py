@@ -141,7 +141,9 @@ class _Log:
             np.array([kind for kind, _, _ in self._parts], np.int8),
             [len(at) for _, at, _ in self._parts],
         )[order]
-        ts = start + np.rint(seconds[order] * SECOND).astype(np.int64)
+        # No two events have the same time: one is not after the other, and could not be in a match.
+        ts, number = start + np.rint(seconds[order] * SECOND).astype(np.int64), np.arange(len(order))
+        ts = np.maximum.accumulate(ts - number) + number
         del seconds
         reported = np.array([name in ("LoadStd", "Balance", "Imbalance") for name in TYPES])
         lo = ts - np.where(reported[kind], BEFORE * SECOND, 0)
@@ -182,9 +184,9 @@ def hadoop_events(
     second for each node; there are none if the jobs have more events than that.
     """
     arguments.one_of("workload", workload, get_args(WorkloadName))
-    nodes = arguments.whole("nodes", nodes, 1, 10**6)
+    nodes = arguments.whole("nodes", nodes, 1, 10**4)
     hours = arguments.whole("hours", hours, 1, 24 * 365)
-    jobs = arguments.whole("jobs", jobs, 0, 10**5)
+    jobs = arguments.whole("jobs", jobs, 0, 10**4)
     kind = WORKLOADS[workload]
     stragglers = arguments.whole("stragglers", stragglers, 0, jobs * kind.reducers)
     unbalanced = arguments.whole("unbalanced", unbalanced, 0, hours * SMALL_JOBS_PER_HOUR)
