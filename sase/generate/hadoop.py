@@ -142,7 +142,10 @@ class _Log:
             [len(at) for _, at, _ in self._parts],
         )[order]
         # No two events have the same time: one is not after the other, and could not be in a match.
-        ts, number = start + np.rint(seconds[order] * SECOND).astype(np.int64), np.arange(len(order))
+        ts, number = (
+            start + np.rint(seconds[order] * SECOND).astype(np.int64),
+            np.arange(len(order)),
+        )
         ts = np.maximum.accumulate(ts - number) + number
         del seconds
         reported = np.array([name in ("LoadStd", "Balance", "Imbalance") for name in TYPES])
@@ -222,7 +225,9 @@ def _job(rng: np.random.Generator, log: _Log, kind: Workload, job: int, start: f
     the mappers is done, at a constant rate, but never more than there is.
     """
     log.add("JobStart", start, job_id=job)
-    life = np.minimum(rng.lognormal(np.log(kind.mapper), 0.4, kind.mappers), LONGEST_MAPPER).round(3)
+    life = np.minimum(rng.lognormal(np.log(kind.mapper), 0.4, kind.mappers), LONGEST_MAPPER).round(
+        3
+    )
     ends = start + (WAIT if job % 10 == 0 else 0) + _in_slots(life, kind.slots)
     tasks = log.new_tasks(kind.mappers)
     size = _shares(rng, kind.output, kind.mappers)
@@ -306,9 +311,7 @@ def _run(
     log.add("DataPull", ends[is_made], task_id=tasks[is_made], period=period[is_made])
 
 
-def _monitor(
-    rng: np.random.Generator, log: _Log, start: Floats, life: Floats, end: float
-) -> None:
+def _monitor(rng: np.random.Generator, log: _Log, start: Floats, life: Floats, end: float) -> None:
     """Log the deviation of load, 0.1 to 0.18 but in reports of uneven load, in which it rises.
 
     A report is of uneven load if all its 15 seconds are. Such reports are an Imbalance each, and
@@ -339,4 +342,3 @@ def _shares(rng: np.random.Generator, total: int, count: int) -> Int64s:
     bounds = np.floor(weights / weights[-1] * total).astype(np.int64)
     bounds[-1] = total
     return np.diff(bounds, prepend=0)
-
