@@ -75,7 +75,7 @@ def run(arguments: Namespace) -> int:
 
 def _generate(arguments: Namespace, ending: Ending) -> int:
     hide_pandas()
-    from sase.generate import stock_reader, uniform_reader
+    from sase.generate import hadoop_events, retail_events, stock_reader, uniform_reader
 
     for option, name in ("-o", "output"), ("--answers", "answers"):
         if (path := getattr(arguments, name, None)) is not None:
@@ -89,12 +89,8 @@ def _generate(arguments: Namespace, ending: Ending) -> int:
         case "stock":
             _write(stock_reader(**given), arguments.output, "event", ending)
         case "retail":
-            from sase.generate import retail_events
-
             _planted(retail_events, given, "theft", arguments, ending)
         case "hadoop":
-            from sase.generate import hadoop_events
-
             _planted(hadoop_events, given, "fault", arguments, ending)
     return 0
 

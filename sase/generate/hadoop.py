@@ -31,13 +31,7 @@ ATTRIBUTES = {
     "Metric": ("val",),
 }
 TYPES = tuple(ATTRIBUTES)
-COLUMNS = {
-    "job_id": np.int32,
-    "task_id": np.int32,
-    "period": np.float64,
-    "size": np.int64,
-    "val": np.float64,
-}
+COLUMNS = {"job_id": "i4", "task_id": "i4", "period": "f8", "size": "i8", "val": "f8"}
 SECOND = 1_000_000  # in microseconds, as the times are
 START = datetime(2026, 1, 1, tzinfo=UTC)
 EVENTS_PER_NODE = 13.62  # a second
@@ -50,6 +44,8 @@ SMALL = 600
 SMALL_JOBS_PER_HOUR = 3_600 // SMALL
 # Seconds between the records of a job's reducers that consume its data.
 CONSUME = 5
+# How many times as fast as the mappers put data out the reducers consume them.
+SPEED = 1.18
 # All other reducers run longer than the ten minutes of the windows.
 LONGER, LONGEST = 660, 7_000
 LONGEST_MAPPER = 80
@@ -66,14 +62,12 @@ class Workload(NamedTuple):
     mapper: float
     reducers: int
     reducer: float
-    # How many times as fast as the mappers put data out the reducers consume them.
-    speed: float
 
 
 WORKLOADS = {
-    "twitter": Workload(797, 565 * 10**9, 36, 45, 30, 900, 1.05),
-    "worldcup_u": Workload(3_768, 32 * 10**9, 36, 15, 40, 4_500, 1.1),
-    "worldcup_s": Workload(3_768, 2_635 * 10**8, 36, 20, 40, 2_500, 1.05),
+    "twitter": Workload(797, 565 * 10**9, 36, 45, 30, 900),
+    "worldcup_u": Workload(3_768, 32 * 10**9, 36, 15, 40, 4_500),
+    "worldcup_s": Workload(3_768, 2_635 * 10**8, 36, 20, 40, 2_500),
 }
 
 
@@ -86,15 +80,11 @@ class Cluster(NamedTuple):
 
     def answers(self) -> pa.Table:
         """The columns `task_id`, sorted, and `fault`: straggler or unbalanced."""
-        faults = {task: "straggler" for task in self.stragglers}
-        faults |= dict.fromkeys(self.unbalanced, "unbalanced")
-        tasks = sorted(faults)
-        return pa.table(
-            {
-                "task_id": pa.array(tasks, pa.int32()),
-                "fault": pa.array([faults[task] for task in tasks], pa.string()),
-            }
-        )
+        faults = [(task, "straggler") for task in self.stragglers]
+        faults += [(task, "unbalanced") for task in self.unbalanced]
+        rows = [{"task_id": task, "fault": fault} for task, fault in sorted(faults)]
+        schema = pa.schema([("task_id", pa.int32()), ("fault", pa.string())])
+        return pa.Table.from_pylist(rows, schema=schema)
 
 
 class _Reducers(NamedTuple):
@@ -137,17 +127,12 @@ class _Log:
         """All events in time order; NULL where a type has no such attribute."""
         seconds = np.concatenate([at for _, at, _ in self._parts])
         order = np.argsort(seconds, kind="stable")
-        kind = np.repeat(
-            np.array([kind for kind, _, _ in self._parts], np.int8),
-            [len(at) for _, at, _ in self._parts],
-        )[order]
+        kinds = [np.full(len(at), kind, np.int8) for kind, at, _ in self._parts]
+        kind = np.concatenate(kinds)[order]
         # No two events have the same time: one is not after the other, and could not be in a match.
-        ts, number = (
-            start + np.rint(seconds[order] * SECOND).astype(np.int64),
-            np.arange(len(order)),
-        )
+        number = np.arange(len(order))
+        ts = start + np.rint(seconds[order] * SECOND).astype(np.int64)
         ts = np.maximum.accumulate(ts - number) + number
-        del seconds
         reported = np.array([name in ("LoadStd", "Balance", "Imbalance") for name in TYPES])
         lo = ts - np.where(reported[kind], BEFORE * SECOND, 0)
         time = pa.timestamp("us", "UTC")
@@ -158,13 +143,11 @@ class _Log:
 
     def _column(self, name: str, kind: npt.NDArray[np.int8], order: Int64s) -> pa.Array:
         absent = np.array([name not in attributes for attributes in ATTRIBUTES.values()])
-        values = np.zeros(len(order), COLUMNS[name])
-        first = 0
-        for _, at, own in self._parts:
-            if name in own:
-                values[first : first + len(at)] = own[name]
-            first += len(at)
-        return pa.array(values[order], mask=absent[kind])
+        values = [
+            np.broadcast_to(np.asarray(own.get(name, 0), COLUMNS[name]), len(at))
+            for _, at, own in self._parts
+        ]
+        return pa.array(np.concatenate(values)[order], mask=absent[kind])
 
 
 def hadoop_events(
@@ -225,19 +208,19 @@ def _job(rng: np.random.Generator, log: _Log, kind: Workload, job: int, start: f
     the mappers is done, at a constant rate, but never more than there is.
     """
     log.add("JobStart", start, job_id=job)
-    life = np.minimum(rng.lognormal(np.log(kind.mapper), 0.4, kind.mappers), LONGEST_MAPPER).round(
-        3
-    )
-    ends = start + (WAIT if job % 10 == 0 else 0) + _in_slots(life, kind.slots)
+    start += WAIT if job % 10 == 0 else 0
+    life = rng.lognormal(np.log(kind.mapper), 0.4, kind.mappers)
+    life = np.minimum(life, LONGEST_MAPPER).round(3)
+    ends = start + _in_slots(life, kind.slots)
     tasks = log.new_tasks(kind.mappers)
-    size = _shares(rng, kind.output, kind.mappers)
+    size = rng.multinomial(kind.output, rng.dirichlet(np.full(kind.mappers, 10.0)))
     log.add("Mapper", ends, job_id=job, task_id=tasks, period=life)
     log.add("DataIO", ends, job_id=job, task_id=tasks, size=size)
 
     order = np.argsort(ends)
     ends, ready = ends[order], np.cumsum(size[order])
     first = float(ends[kind.mappers // 10])
-    rate = kind.speed * kind.output / (ends[-1] - start)
+    rate = SPEED * kind.output / (ends[-1] - start)
     last = max(first + kind.output / rate, float(ends[-1])) + CONSUME
     reducers = _reducers(rng, log, kind, job, first, last)
     at = np.append(np.arange(first + CONSUME, last, CONSUME), last)
@@ -334,11 +317,3 @@ def _in_slots(life: Floats, slots: int) -> Floats:
     rounds = -(-len(life) // slots)
     padded = np.append(life, np.zeros(rounds * slots - len(life)))
     return np.cumsum(padded.reshape(rounds, slots), axis=0).reshape(-1)[: len(life)]
-
-
-def _shares(rng: np.random.Generator, total: int, count: int) -> Int64s:
-    """Whole numbers around their average that add up to a total."""
-    weights = np.cumsum(rng.uniform(0.5, 1.5, count))
-    bounds = np.floor(weights / weights[-1] * total).astype(np.int64)
-    bounds[-1] = total
-    return np.diff(bounds, prepend=0)
