@@ -43,7 +43,7 @@ def points(size: Size) -> Iterator[Point]:
 
 
 def lived(workload: WorkloadName, jobs: int, name: str, end: int) -> Make:
-    """The share of tasks of the large jobs that ran for at most so many seconds."""
+    """The share of tasks of the large jobs that ran until `end` at most, in seconds."""
 
     def make(_: Any) -> Way:
         table = cluster(workload, 1, jobs).table

@@ -34,7 +34,7 @@ PANELS: dict[str, tuple[WorkloadName, int, int, int]] = {
 
 
 def points(size: Size) -> Iterator[Point]:
-    """The queue every so many seconds after the start of a job."""
+    """The queue at regular seconds after the start of a job."""
     step = size.of(100, 250, 1_000)
     for panel, (workload, jobs, job, last) in PANELS.items():
         for seconds in range(0, last + 1, step):

@@ -84,8 +84,8 @@ def test_expected() -> None:
 
         parallel parts: by tag_id, or by slices of time with the 12,000 units of time before each
         complexity: AC0: there is no series
-          at most |z| matches begin with each x: polynomial in the window; about 2,990 in all, if
-            events are spread evenly
+          at most |z| matches begin with each x: polynomial in the window; about 2,990 in all of these
+            events
         rewrites that do not apply (--verbose says why): infer_equivalence_tests, derive_conditions,
           build_composite_key, unfold_aggregates, filter_dynamically, push_limit, prune_columns""")  # fmt: skip  # noqa: E501
 
