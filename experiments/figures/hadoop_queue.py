@@ -93,7 +93,7 @@ EXPERIMENT = Experiment(
     "In the Twitter job up to about 30 GB wait when most mappers are done, then fewer as reducers"
     " consume. In the WorldCup U job nothing waits until 2,300 s, since the job waits for others;"
     " then up to about 120 MB. (The reducers of the generator start when a tenth of the mappers is"
-    " done, and are faster than the mappers. So more data wait than in the paper, and the peak comes"
+    " done, and are faster than the mappers. So more data wait than in the paper, and the peak is"
     " earlier. Query 4 reads the queue from the log.)",
     points,
     (Plot("queued_mb", "MB that wait", "seconds since the start of the job"),),
