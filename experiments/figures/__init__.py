@@ -19,6 +19,10 @@ from experiments.figures import (
     fig11,
     fig12,
     first_test,
+    hadoop_lifetimes,
+    hadoop_optimizations,
+    hadoop_queue,
+    hadoop_throughput,
     ip_costs,
     ip_intervals,
     ip_readings,
@@ -46,6 +50,7 @@ SASE = (fig8, fig9, first_test, fig10, conditions, windows, negation, fig11, fig
 SASE_PLUS = (fig8a, fig8b, fig8d, fig8e)
 SASE_PLUS_PLUS = (pp_theta, pp_window, pp_costs, pp_count)
 IMPRECISE = (ip_window, ip_costs, ip_theta, ip_intervals, ip_series, ip_readings)
+HADOOP = (hadoop_lifetimes, hadoop_queue, hadoop_throughput, hadoop_optimizations)
 ZSTREAM = (trees,)
 OURS = (
     cells,
@@ -67,6 +72,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     fig8_p55.EXPERIMENT,
     *(each.EXPERIMENT for each in SASE_PLUS_PLUS),
     *(each.EXPERIMENT for each in IMPRECISE),
+    *(each.EXPERIMENT for each in HADOOP),
     *(each.EXPERIMENT for each in ZSTREAM),
     *(each.EXPERIMENT for each in OURS),
     *scale.EXPERIMENTS,

@@ -75,7 +75,7 @@ def run(arguments: Namespace) -> int:
 
 def _generate(arguments: Namespace, ending: Ending) -> int:
     hide_pandas()
-    from sase.generate import stock_reader, uniform_reader
+    from sase.generate import hadoop_events, retail_events, stock_reader, uniform_reader
 
     for option, name in ("-o", "output"), ("--answers", "answers"):
         if (path := getattr(arguments, name, None)) is not None:
@@ -89,22 +89,30 @@ def _generate(arguments: Namespace, ending: Ending) -> int:
         case "stock":
             _write(stock_reader(**given), arguments.output, "event", ending)
         case "retail":
-            _shop(given, arguments.output, arguments.answers, ending)
+            _planted(retail_events, given, "theft", arguments, ending)
+        case "hadoop":
+            _planted(hadoop_events, given, "fault", arguments, ending)
     return 0
 
 
-def _shop(given: dict[str, Any], output: Path | None, answers: Path | None, ending: Ending) -> None:
-    from sase.generate import retail_events
-
+def _planted(
+    generate: Callable[..., Any],
+    given: dict[str, Any],
+    thing: str,
+    arguments: Namespace,
+    ending: Ending,
+) -> None:
+    """Write events with planted things, and where `--answers` says so a list of these."""
+    output, answers = arguments.output, arguments.answers
     if answers is not None and output is not None and answers.resolve() == output.resolve():
         raise SaseError(f"-o and --answers both name {output}: give each a file of its own")
-    shop = retail_events(**given)
+    made = generate(**given)
     if answers is not None:  # first, so that a wrong name is an error before the events are written
-        _write(shop.answers().to_reader(), answers, "theft", ending)
-    _write(shop.table.to_reader(BATCH), output, "event", ending)
+        _write(made.answers().to_reader(), answers, thing, ending)
+    _write(made.table.to_reader(BATCH), output, "event", ending)
     if answers is None:
-        thefts = counted(len(shop.stolen), "theft")
-        print(f"{thefts} among them: --answers FILE tells which", file=sys.stderr)
+        count = counted(made.answers().num_rows, thing)
+        print(f"{count} among them: --answers FILE tells which", file=sys.stderr)
 
 
 def _write(rows: Any, path: Path | None, thing: str, ending: Ending) -> None:
@@ -154,12 +162,26 @@ def _retail(parser: ArgumentParser) -> None:
         default="string",
         help="the type of tags: T000017 or 17; default: string",
     )
+    _add_answers(parser, "the tags of the stolen items")
+
+
+def _hadoop(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--answers",
-        metavar="FILE",
-        type=Path,
-        help="write the tags of the stolen items, in a format as -o has them",
+        "--workload",
+        choices=("twitter", "worldcup_u", "worldcup_s"),
+        default="twitter",
+        help="the jobs of the paper: tri-grams of tweets, frequent users of a site, sessions of"
+        " its users; default: twitter",
     )
+    nodes = "how many nodes the cluster has, each with 13.62 events a second"
+    _add(parser, "nodes", "N", _count, "10", nodes)
+    _add(parser, "hours", "N", _count, "1", "the hours in which jobs start")
+    _add(parser, "jobs", "N", _count, "2", "how many jobs of the workload")
+    slow = "how many of their reducers have a last pull of data that takes long"
+    _add(parser, "stragglers", "N", _count, "4", slow)
+    uneven = "during how many reducers of small jobs the load becomes uneven"
+    _add(parser, "unbalanced", "N", _count, "3", uneven)
+    _add_answers(parser, "the tasks of these reducers")
 
 
 # The tests run the examples in help texts.
@@ -182,7 +204,22 @@ STREAMS = (
         "--items 50k --thefts 8 -o shop.parquet --answers stolen.csv",
         _retail,
     ),
+    GeneratedStream(
+        "hadoop",
+        "Jobs, tasks and the load of a cluster; some reducers are slow (SASE++, 2014, 6.5).",
+        "--nodes 2 --jobs 1 -o cluster.parquet --answers faults.csv",
+        _hadoop,
+    ),
 )
+
+
+def _add_answers(parser: ArgumentParser, things: str) -> None:
+    parser.add_argument(
+        "--answers",
+        metavar="FILE",
+        type=Path,
+        help=f"write {things}, in a format as -o has them",
+    )
 
 
 def _add_events(parser: ArgumentParser) -> None:

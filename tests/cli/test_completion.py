@@ -58,7 +58,7 @@ def needs(name: str) -> pytest.MarkDecorator:
         ("sase check a.sase --form", "--format"),
         ("sase check a", ""),  # and bash continues with the names of files
         ("sase check --schema ", ""),
-        ("sase generate ", "uniform stock retail"),
+        ("sase generate ", "uniform stock retail hadoop"),
         ("sase generate u", "uniform"),
         ("sase generate --h", "--help"),
         ("sase generate retail --ta", "--tags"),
@@ -81,7 +81,7 @@ def test_bash(script, words, expected):
     ("line", "expected"),
     [
         ("sase ge", "generate"),
-        ("sase generate ", "retail stock uniform"),
+        ("sase generate ", "hadoop retail stock uniform"),
         ("sase generate retail --ta", "--tags"),
         ("sase generate retail --tags ", "integer string"),
         ("sase generate retail --seed ", ""),

@@ -23,6 +23,7 @@ SMALL = {
     "uniform": (["--events", "50"], generate.uniform_events(events=50)),
     "stock": (["--events", "50"], generate.stock_events(events=50)),
     "retail": (["--items", "20"], generate.retail_events(items=20, thefts=8).table),
+    "hadoop": (["--nodes", "1", "--jobs", "1"], generate.hadoop_events(nodes=1, jobs=1).table),
 }
 
 
@@ -57,7 +58,7 @@ def test_a_file_holds_the_stream_of_the_generator(stream, suffix, capsys):
     assert plain(read(f"events.{suffix}"), schema) == plain(expected, schema)
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"{len(expected)} events written to events.{suffix} in 0.")
+    assert err.startswith(f"{len(expected):,} events written to events.{suffix} in ")
     assert os.listdir() == [f"events.{suffix}"]
 
 
@@ -103,6 +104,30 @@ def test_every_option_reaches_the_generator():
     assert read("retail.arrow").equals(shop.table)
 
 
+def test_every_option_of_a_cluster_reaches_the_generator():
+    options = "--workload worldcup_s --nodes 1 --hours 2 --jobs 1 --stragglers 5 --unbalanced 6"
+    assert main(["generate", "hadoop", *options.split(), "--seed", "9", "-o", "log.arrow"]) == 0
+    cluster = generate.hadoop_events(
+        workload="worldcup_s", nodes=1, hours=2, jobs=1, stragglers=5, unbalanced=6, seed=9
+    )
+    assert read("log.arrow").equals(cluster.table)
+
+
+def test_the_faults_of_a_cluster_are_listed(capsys):
+    given = ["generate", "hadoop", "--nodes", "1", "--jobs", "1", "-o", "log.arrow"]
+    assert main(given) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[1:] == ["7 faults among them: --answers FILE tells which"]
+    assert main([*given, "--answers", "faults.csv"]) == 0
+    cluster = generate.hadoop_events(nodes=1, jobs=1)
+    listed = {(row["task_id"], row["fault"]) for row in read("faults.csv").to_pylist()}
+    assert listed == {
+        *((task, "straggler") for task in cluster.stragglers),
+        *((task, "unbalanced") for task in cluster.unbalanced),
+    }
+    assert len(listed) == 7
+
+
 def options_of(stream: str) -> dict[str, argparse.Action]:
     parser = CommandParser()
     command.configure(parser)
@@ -146,7 +171,7 @@ def test_the_examples_of_the_help_run(example, capsys):
     [
         ("", "the following arguments are required: STREAM"),
         ("unifrom", "there is no 'unifrom' here; did you mean uniform?"),
-        ("xyzzy --seed 1", "there is no 'xyzzy' here; there are: uniform, stock, retail"),
+        ("xyzzy --seed 1", "there is no 'xyzzy' here; there are: uniform, stock, retail, hadoop"),
         ("uniform --tpyes 4", "'--tpyes' means nothing here; did you mean --types?"),
         ("uniform --events 3x", "--events: '3x' is not a whole number, such as 5000, 200k or 10M"),
         ("uniform --events -1", "error: --events is -1, and should be at least 0"),
@@ -160,6 +185,9 @@ def test_the_examples_of_the_help_run(example, capsys):
         ("retail --shelved-again 20k", "error: --shelved-again is 20000, and should be"),
         ("retail --start noon", "'noon' is not a time such as 2026-01-01T08:00"),
         ("retail --tags strng", "invalid choice: 'strng' (choose from"),
+        ("hadoop --stragglers 61", "--stragglers is 61, and should be at least 0 and at most 60"),
+        ("hadoop --unbalanced 7", "--unbalanced is 7, and should be at least 0 and at most 6"),
+        ("hadoop --workload twiter", "invalid choice: 'twiter' (choose from"),
         ("uniform -o events", "events: the suffix names the format"),
         ("uniform -o e.parqet", ".ndjson, .json, .arrow; did you mean .parquet?"),
         ("retail --answers a.txt", "a.txt: the suffix names the format"),

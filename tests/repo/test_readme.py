@@ -3,6 +3,7 @@
 import doctest
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,29 @@ def test_transcripts_are_real(
     printed = capsys.readouterr()
     told = re.sub(COMPILING, "", printed.out + printed.err, flags=re.MULTILINE)
     assert timeless(told) == timeless(output)
+
+
+def test_the_page_of_a_cluster_runs_from_the_log_to_the_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The blocks in turn, in a folder of their own; the last ones are pipelines."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "hadoop.md").read_text(encoding="utf-8")
+    blocks = [block.split("```")[0] for block in page.split("```console\n$ ")[1:]]
+    assert len(blocks) == 7
+    for command, _, output in (block.partition("\n") for block in blocks):
+        own, _, rest = command.partition(" | ")
+        assert main(shlex.split(own)[1:]) == 0
+        out, err = capsys.readouterr()
+        if rest:
+            rest = f"export LC_ALL=C; {rest}"
+            out = subprocess.run(
+                ["sh", "-c", rest], input=out, capture_output=True, text=True, check=True
+            ).stdout
+        shown = re.sub(COMPILING, "", out + err, flags=re.MULTILINE)
+        assert timeless(shown) == timeless(output)
+    assert f"```\n{Path('faults.csv').read_text(encoding='utf-8')}```\n" in page
 
 
 def timeless(text: str) -> str:
