@@ -216,7 +216,7 @@ def test_a_comment_between_any_two_tokens(text: str, name: str, comment: str) ->
     text, turn = text.format(name), len(name) + len(comment)
     script = parse_script(text)
     tokens = [*parser().parse_interactive(text, start="script").iter_parse()]
-    for token in tokens if LONG else tokens[turn % 2 :: 2]:
+    for token in tokens if LONG else tokens[turn % 4 :: 4]:
         place = token.end_pos or 0
         formatted = format_text(f"{text[:place]} {comment} {text[place:]}")
         assert comments_of(formatted) == [comment.strip()]
