@@ -212,7 +212,7 @@ NESTED = (
 @pytest.mark.parametrize("name", ["a", "a" * 60], ids=["short", "long"])
 @pytest.mark.parametrize("comment", ["/* c */", "-- c\n", "\n-- c\n", "\n/* c */\n"])
 def test_a_comment_between_any_two_tokens(text: str, name: str, comment: str) -> None:
-    """Each comment is behind each token, with the short name and the long one in turn."""
+    """Behind each token is some comment, and each comment is behind a quarter with either name."""
     text, turn = text.format(name), len(name) + len(comment)
     script = parse_script(text)
     tokens = [*parser().parse_interactive(text, start="script").iter_parse()]
