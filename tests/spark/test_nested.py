@@ -41,7 +41,7 @@ QUERIES = [
 ]  # fmt: skip
 
 
-# The first one is for a frame of each type, and tasks alone read what the third one returns.
+# The first query is for a frame of each type, and the third one for tasks alone.
 @pytest.mark.parametrize("query", [QUERIES[1], QUERIES[3]])
 def test_nested_values(spark: SparkSession, query: str) -> None:
     wanted = sase.match(query, EVENTS, seq="ts").to_arrow().to_pylist()

@@ -94,7 +94,7 @@ def table_of(batches: list[tuple[int, list[dict[str, Any]]]]) -> pa.Table:
 
 
 def test_every_cut_finds_what_a_run_finds() -> None:
-    found = sum(map(Counter, map(check_cuts, range(1))), Counter[str]())
+    found = sum(map(Counter, map(check_cuts, range(2))), Counter[str]())
     assert min(found[name] for name in NAMES) > 10, found
 
 
