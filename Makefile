@@ -25,7 +25,7 @@ CODE := $(if $(TEST),$(READY),machine-code)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo audit test test-quick test-random test-heavy test-rest test-long test-naive environments fuzz soak mutants lint format-code machine-code wheel clean
+.PHONY: help demo audit test test-quick test-random test-heavy test-rest test-long test-naive environments fuzz soak mutants coverage lint format-code machine-code wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,15 @@ soak: $(READY) ## push streams of keys that never repeat for MINUTES (10): memor
 mutants: $(READY) ## put faults into copies of the code: the suite must notice each
 	@$(BIN)/python -m tests.mutants.run $(ARGS)
 
+# Also where tests fail, but not where none has run.
+coverage: $(CODE) ## count the lines and branches that the tests run
+	@echo "coverage: lines and branches of sase/ that the tests run"
+	@rm -f .coverage .coverage.*
+	@status=0; $(BIN)/python -m coverage run -m pytest -m "not heavy" $(WORKERS) $(ONE) $(ARGS) || status=$$?; \
+	    [ $$status -le 1 ] || exit $$status; \
+	    $(BIN)/python -m coverage combine --quiet; \
+	    $(BIN)/python -m coverage report; exit $$status
+
 lint: $(READY) ## check style, format and types
 	@echo "lint: style, format and types"
 	@$(BIN)/ruff check --quiet
@@ -105,7 +114,7 @@ machine-code: $(READY)
 
 clean: ## remove all that the other targets made
 	@echo "clean: the environment, builds and caches"
-	@rm -rf sase/engine/kernels/machine_code .venv build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf sase/engine/kernels/machine_code .venv build dist *.egg-info .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): setup.cfg pyproject.toml

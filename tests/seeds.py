@@ -30,7 +30,7 @@ def draw_numbers(count: int) -> range:
 
 
 def has_turn(number: int, of: int = 6) -> bool:
-    """Whether a run takes this one of many that are heavy: each, or every sixth of a fresh run.
+    """Whether a run takes this one of many that are heavy: each, or a share of a fresh run.
 
     Which they are depends on the seed.
     """

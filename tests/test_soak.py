@@ -14,8 +14,8 @@ SPREAD = 1 << 20
 @pytest.mark.heavy
 def test_streams_find_what_a_batch_finds_and_forget_the_rest() -> None:
     told = list[str]()
-    assert soak.Soak(7, told.append, each=10, spread=SPREAD).run(pushes=200) == []
-    assert [line for line in told if "20 snapshots" in line]
+    assert soak.Soak(7, told.append, each=10, spread=SPREAD).run(pushes=100) == []
+    assert [line for line in told if "10 snapshots" in line]
     assert " late, seed 7" in told[-1]
 
 

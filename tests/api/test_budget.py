@@ -114,7 +114,7 @@ def test_a_search_that_finds_nothing_can_be_interrupted() -> None:
     before = signal.signal(signal.SIGALRM, stop)
     plan = sase.compile(query, events, plan="postponed")
     try:
-        signal.setitimer(signal.ITIMER_REAL, 1.5)
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
         with pytest.raises(Stop):
             len(plan.run(events))
     finally:

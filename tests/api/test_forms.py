@@ -61,7 +61,7 @@ def test_the_first_matches_come_without_the_others() -> None:
     assert matches.first(4).rows["a"].to_pylist() == [[0], [1], [0, 1], [2]]
     firsts = [[event["v"] for event in match["a"]] for match in islice(matches, 3)]
     assert firsts == [[0], [1], [0, 1]]
-    assert len(islice_of_batches(matches.expand(), 5000)) == 5000
+    assert len(islice_of_batches(matches.expand(), 500)) == 500
 
 
 def islice_of_batches(matches: sase.Matches, number: int) -> list[Any]:

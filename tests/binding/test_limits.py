@@ -39,11 +39,9 @@ def test_components(form: str, more: int, wrong: list[str]) -> None:
     assert codes(f"EVENT SEQ(A first, {others}, A last) WITHIN 5 events") == wrong
 
 
-@pytest.mark.parametrize(("more", "wrong"), [(0, []), (1, ["too-many-types"])])
-def test_types(more: int, wrong: list[str]) -> None:
-    names = ", ".join(f"T{n}" for n in range(MOST_TYPES + more))
-    found = [*codes(f"EVENT ANY({names}) x", Schema())]
-    assert found == wrong
+def test_types() -> None:
+    names = ", ".join(f"T{n}" for n in range(MOST_TYPES + 1))
+    assert codes(f"EVENT ANY({names}) x", Schema()) == ["too-many-types"]
 
 
 def test_a_query_at_the_limit_of_types_runs() -> None:

@@ -632,7 +632,7 @@ def test_each_step_has_its_time(tmp_path: Path, followed: Begin) -> None:
     rows = pyarrow.csv.read_csv(io.BytesIO(first.encode()))
     # Or the time would go by while kernels are compiled.
     assert len(sase.compile(query, rows.schema).open().push(rows)) == 2
-    run = followed("-", "-q", query, "--timeout", "5s", "-o", str(out))
+    run = followed("-", "-q", query, "--timeout", "3s", "-o", str(out))
     run.write(first)
     deadline = time.monotonic() + 60
     while not (tmp_path / "found.csv.partial").exists() and time.monotonic() < deadline:
@@ -642,7 +642,7 @@ def test_each_step_has_its_time(tmp_path: Path, followed: Begin) -> None:
         run.write(many)
         run.write("".join(f"{ts},A,1\n" for ts in range(6000, 6100)))
     status, _, err = run.end()
-    assert (status, "the call to this matcher takes longer than its timeout of 5 s" in err) == (
+    assert (status, "the call to this matcher takes longer than its timeout of 3 s" in err) == (
         1, True
     ), err  # fmt: skip
     assert not out.exists()

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs signals")
 SOON = 15
 LONG = " AND ".join(f"a.v + {number} >= b.v - {number}" for number in range(40_000))
 # Seconds of work after which a phase of minutes has begun, and one of the two that a file takes.
-MOMENT, UNSORTED = 3.0, {"read": 0.4, "sort": 1.0}
+MOMENT, UNSORTED = 2.0, {"read": 0.4, "sort": 1.0}
 # By phase the query, and the sign by which the program is seen to be in it.
 PHASES = {
     "parse": f"EVENT SEQ(A a, B b) WHERE {LONG} WITHIN 10",

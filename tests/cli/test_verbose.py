@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +11,7 @@ import pytest
 
 import sase
 from sase.cli.main import main
+from tests.faults.processes import Programs
 
 QUERY = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 5"
 EVENTS = pa.table({"ts": [1, 2], "type": ["A", "B"], "id": [1, 1]})
@@ -56,10 +55,9 @@ def test_the_program_prints_them(
     assert "plan optimized" not in capsys.readouterr().err
 
 
-def test_a_program_without_a_handler_prints_nothing() -> None:
+def test_a_program_without_a_handler_prints_nothing(forked: Programs) -> None:
     code = f"import sase; print(len(sase.match({QUERY!r}, 'events.parquet')))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("1\n", "")
+    assert forked.script(code) == (0, "1\n", "")
 
 
 def test_the_option_alone_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:

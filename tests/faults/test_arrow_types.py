@@ -9,13 +9,14 @@ import sys
 import pytest
 
 from tests.faults.processes import ROOT
+from tests.seeds import has_turn
 
 PARTS = 4
 
 
 @pytest.mark.heavy
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", [part for part in range(PARTS) if has_turn(part, PARTS)])
 def test_each_type_is_read_or_refused(part: int) -> None:
     """By an error of ours: no child is killed, raises another, or finds other matches."""
     command = [sys.executable, "-m", "tests.faults.arrow_types", str(part), str(PARTS)]

@@ -89,7 +89,11 @@ def test_a_standard_output_that_is_closed(name: str, events: Path, forked: Progr
     assert status in (1, 2)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+# Those with messages, and one of each form of results.
+@pytest.mark.parametrize(
+    "name",
+    ["a table", "JSON lines", "compare", "generate", "check of a wrong query", "a script", "help"],
+)
 def test_a_standard_error_that_is_closed(name: str, events: Path, forked: Programs) -> None:
     """Messages are not written among the results."""
     expected = forked.run(*words(COMMANDS[name], events))

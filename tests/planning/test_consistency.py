@@ -371,10 +371,10 @@ def test_what_is_decided_stays_and_is_not_known_before() -> None:
         conjunct, *_, naive = known(where)
         decided = decided_walking_back(conjunct, COMPONENTS)
         assert decided is not None
-        found = settled(naive, decided.step, decided.component, Draw(number, True), 50)
+        found = settled(naive, decided.step, decided.component, Draw(number, True), 25)
         assert not found[False], f"{where}: {decided}"
         steps[decided.step] += found[True]
-    assert all(steps[step] > 150 for step in WalkStep), steps
+    assert all(steps[step] > 75 for step in WalkStep), steps
     for where, component, step, _ in STEPS:
         if step > WalkStep.CHOOSING:  # no condition is on an event that is not chosen
             *_, naive = known(where)

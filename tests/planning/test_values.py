@@ -92,10 +92,10 @@ def test_of_many_conditions_the_first_two_that_exclude_each_other_are_found() ->
     drawn = random.Random(1)
     every = {text: condition(text) for text in (*CONDITIONS, "a.name < 'w'", "a.v > 3.5")}
     found = 0
-    for _ in range(500):
+    for _ in range(250):
         texts = drawn.choices(list(every), k=drawn.randrange(1, 7))
         pairs = itertools.combinations(range(len(texts)), 2)
         first = next((pair for pair in pairs if exclude(*(texts[place] for place in pair))), None)
         assert first_exclusion([every[text] for text in texts]) == first
         found += first is not None
-    assert found > 75
+    assert found > 35

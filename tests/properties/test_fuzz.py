@@ -200,7 +200,7 @@ def test_generated_texts_with_random_edits(data: st.DataObject, tree: Any) -> No
 @pytest.mark.parametrize("text", PAPERS)
 def test_queries_of_the_papers_cut_off_anywhere(text: str) -> None:
     assert error_of(text, parse_script) is None
-    for end in range(len(text)):
+    for end in range(0, len(text), 1 if PROFILE > 1000 else 2):
         error_of(text[:end], parse_script)
 
 
@@ -272,8 +272,6 @@ def test_the_deepest_and_one_deeper(text: Callable[[int], str], deepest: int) ->
     error = error_of(text(deepest + 1), parse)
     assert error is not None
     assert [diagnostic.code for diagnostic in error.diagnostics] == ["nested-too-deeply"]
-    bare_too_deep = text(DEEPEST * 2)
-    assert error_of(bare_too_deep, parse) is not None
     if text in (NESTED["parentheses"], NESTED["set"], TWICE_NESTED["sequence"]):
         in_a_thread(lambda: is_handled(tree, text(deepest)))
     else:

@@ -212,11 +212,11 @@ NESTED = (
 @pytest.mark.parametrize("name", ["a", "a" * 60], ids=["short", "long"])
 @pytest.mark.parametrize("comment", ["/* c */", "-- c\n", "\n-- c\n", "\n/* c */\n"])
 def test_a_comment_between_any_two_tokens(text: str, name: str, comment: str) -> None:
-    """Each comment is behind each token, with the short name and the long one in turn."""
+    """Behind each token is some comment, and each comment is behind a quarter with either name."""
     text, turn = text.format(name), len(name) + len(comment)
     script = parse_script(text)
     tokens = [*parser().parse_interactive(text, start="script").iter_parse()]
-    for token in tokens if LONG else tokens[turn % 2 :: 2]:
+    for token in tokens if LONG else tokens[turn % 4 :: 4]:
         place = token.end_pos or 0
         formatted = format_text(f"{text[:place]} {comment} {text[place:]}")
         assert comments_of(formatted) == [comment.strip()]

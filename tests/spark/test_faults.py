@@ -71,12 +71,7 @@ BAD = {
 
 @pytest.mark.parametrize(
     ("strategy", "column"),
-    [
-        ("key", "ts"),
-        ("slice", "ts"),
-        ("key_and_slice", "seq"),
-        ("one_task", "type"),
-    ],
+    [("slice", "ts"), ("key_and_slice", "seq"), ("one_task", "type")],
 )
 def test_a_bad_row_is_named(spark: SparkSession, strategy: str, column: str) -> None:
     good = events(300)

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 import sase
 from sase import spark as on_spark
+from tests.spark.by_hand import check_tasks
 from tests.spark.cases import multiset
 from tests.spark.known import frame
 
@@ -40,12 +41,17 @@ QUERIES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("query", QUERIES)
+# The first query is for a frame of each type, and the third one for tasks alone.
+@pytest.mark.parametrize("query", [QUERIES[1], QUERIES[3]])
 def test_nested_values(spark: SparkSession, query: str) -> None:
     wanted = sase.match(query, EVENTS, seq="ts").to_arrow().to_pylist()
     assert wanted
     found = on_spark.match(query, frame(spark, EVENTS), seq="ts").toArrow()
     assert multiset(found.to_pylist()) == multiset(wanted)
+
+
+def test_tasks_read_nested_values() -> None:
+    check_tasks(QUERIES[2], EVENTS, "key", seq="ts")
 
 
 def test_a_frame_for_each_type(spark: SparkSession) -> None:

@@ -252,15 +252,11 @@ def test_events_that_are_equal_in_time_and_seq(
         assert "'seq': 3, 'id': 2}" in outcome
 
 
-def test_rows_that_no_match_can_have_are_not_looked_at(spark: SparkSession) -> None:
+def test_rows_that_no_match_can_have_are_not_looked_at() -> None:
     more = [row(3, "C", 1, 1), row(3, "C", 1, 1), row(4, "B", 1, None), row(4, "B", 1, None)]
     table = table_of(*SIMULTANEOUS.to_pylist(), *more)
     for strategy in ("key", "slice", "one_task"):
         check_tasks(WRITTEN, table, strategy, "non_overlap", seq="seq")
-    found = on_spark.match(
-        WRITTEN, frame(spark, table), seq="seq", strategy="slice", output="non_overlap"
-    )
-    assert len(rows_of(found)) == 2
 
 
 END = 2**63 - 1
@@ -275,19 +271,12 @@ def test_what_is_known_at_the_end_of_time_only(limit: str, output: str) -> None:
     check_tasks(f"{KNOWN_AT_THE_END}{limit}", AT_THE_END, "slice", output, seq="seq")
 
 
-@pytest.mark.parametrize(
-    ("strategy", "limit", "output"), [("slice", " LIMIT 3", "non_overlap"), ("files", "", "all")]
-)
-def test_spark_knows_what_is_known_at_the_end_of_time(
-    strategy: str, limit: str, output: str, spark: SparkSession, tmp_path: Path
-) -> None:
+def test_files_are_cut_at_the_end_of_time(spark: SparkSession, tmp_path: Path) -> None:
     path = str(tmp_path / "events.parquet")
     pyarrow.parquet.write_table(AT_THE_END, path, row_group_size=1)
-    query = f"{KNOWN_AT_THE_END}{limit}"
-    chosen = {"seq": "seq"} | ({"output": output} if output != "all" else {})
-    wanted = sase.match(query, AT_THE_END, **chosen).to_pylist()
+    wanted = sase.match(KNOWN_AT_THE_END, AT_THE_END, seq="seq").to_pylist()
     df = spark.read.parquet(path)
-    found = on_spark.match(query, df, strategy=strategy, slices=7, **chosen)
+    found = on_spark.match(KNOWN_AT_THE_END, df, strategy="files", slices=7, seq="seq")
     assert multiset(rows_of(found)) == multiset(wanted) != multiset([])
 
 

@@ -11,9 +11,9 @@ from tests.planned import EVENTS, KEYED, SAMPLED, counted
 
 @pytest.mark.parametrize("query", [KEYED, SAMPLED])
 def test_a_replay_binds_and_plans_once(query: str, spark: SparkSession) -> None:
+    """Tasks are processes of their own, which are not counted here."""
     with counted() as calls:
-        found = replay(query, spark.createDataFrame(EVENTS))
-        found.matches.count()
+        replay(query, spark.createDataFrame(EVENTS)).matches.schema  # noqa: B018 - it is planned
     assert calls.times(query) == ([1], [1])
 
 

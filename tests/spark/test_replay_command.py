@@ -58,11 +58,18 @@ def expected(events: object = EVENTS, query: str = QUERY) -> object:
 
 @pytest.mark.parametrize("out", ["found.arrow", "found/"])
 def test_all_matches_in_a_file(out: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert replay("-q", QUERY, "-o", out) == 0
+    """Of a file by its address, or by a strategy."""
+    name = "events.parquet"
+    if out == "found/":
+        arguments = ["--strategy", "slice", "--slices", "3", "--plan", "basic"]
+    else:
+        name, arguments = (Path.cwd() / name).as_uri(), []
+    assert replay("-q", QUERY, *arguments, "-o", out, events=name) == 0
     assert multiset(read(out)) == expected()
     outcome = capsys.readouterr().err
     count = len(sase.match(QUERY, EVENTS))
-    assert f"{count} matches in 60 rows" in outcome
+    rows = " in 60 rows" if name == "events.parquet" else ""  # those of an address are not counted
+    assert f"{count} matches{rows}" in outcome
     assert f"on Spark: {out}" in outcome
     assert not list(Path().glob("*.partial"))
 
@@ -206,11 +213,13 @@ def test_options_of_csv_are_those_of_run(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_csv_is_read_as_run_reads_it() -> None:
-    pyarrow.csv.write_csv(EVENTS.slice(0, 30), "a.csv")
-    pyarrow.csv.write_csv(EVENTS.slice(30), "b.csv")
-    query = "EVENT SEQ(A a, C c) WHERE [id] AND a.s = 'x' WITHIN 30 seconds"
-    assert replay("-q", query, "-o", "found.parquet", events="?.csv") == 0
-    assert main(["run", "-q", query, "--events", "?.csv", "-o", "run.parquet"]) == 0
+    """And folders give columns."""
+    for day in (1, 2):
+        Path(f"days/day={day}").mkdir(parents=True)
+        pyarrow.csv.write_csv(EVENTS.slice(30 * (day - 1), 30), f"days/day={day}/part.csv")
+    query = "EVENT SEQ(A a, C c) WHERE [id, day] AND a.s = 'x' WITHIN 30 seconds"
+    assert replay("-q", query, "-o", "found.parquet", events="days") == 0
+    assert main(["run", "-q", query, "--events", "days", "-o", "run.parquet"]) == 0
     found, local = read("found.parquet"), read("run.parquet")
     assert len(found) > 0
     # Spark has microseconds, where Arrow takes the unit that the text needs.
@@ -261,28 +270,12 @@ def test_a_window_without_a_unit_counts_integer_times(
     assert multiset(read("found.parquet")) == expected()
 
 
-def test_folders_that_give_columns() -> None:
-    for day in (1, 2):
-        Path(f"days/day={day}").mkdir(parents=True)
-        part = EVENTS.slice(30 * (day - 1), 30)
-        pyarrow.parquet.write_table(part, f"days/day={day}/part.parquet")
-    query = "EVENT SEQ(A a, C c) WHERE [id, day] WITHIN 30 seconds RETURN a.day, c.id"
-    assert replay("-q", query, "-o", "found.parquet", events="days") == 0
-    assert multiset(read("found.parquet")) == multiset(sase.match(query, "days").to_arrow())
-
-
 def test_a_table(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     spark.read.parquet(str(Path.cwd() / "events.parquet")).createOrReplaceTempView("readings")
     assert main(["replay", "--table", "readings", "-q", QUERY, "-o", "found.parquet"]) == 0
     assert multiset(read("found.parquet")) == expected()
     assert main(["replay", "--table", "reading", "-q", QUERY]) == 1
     assert "Spark gave up: " in capsys.readouterr().err
-
-
-def test_an_address() -> None:
-    address = (Path.cwd() / "events.parquet").as_uri()
-    assert replay("-q", QUERY, "-o", "found.parquet", events=address) == 0
-    assert multiset(read("found.parquet")) == expected()
 
 
 # ---------------------------------------------------------------- rows that are bad, options
@@ -311,12 +304,6 @@ def test_bad_rows_are_put_aside(capsys: pytest.CaptureFixture[str]) -> None:
     local = sase.match(QUERY, "events.parquet", on_bad_row="quarantine")
     assert multiset(read("found.parquet")) == multiset(local.to_arrow())
     assert sorted(read("bad.parquet")["id"].to_pylist()) == [0, 1]
-
-
-def test_a_strategy_and_slices() -> None:
-    arguments = ("--strategy", "slice", "--slices", "3", "--plan", "basic")
-    assert replay("-q", QUERY, *arguments, "-o", "found.parquet") == 0
-    assert multiset(read("found.parquet")) == expected()
 
 
 def test_a_strategy_that_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,11 +71,10 @@ QUERIES = [
 
 @pytest.mark.parametrize(
     ("query", "zone"),
-    # The clocks of Berlin change meanwhile.
+    # The clocks of Berlin change meanwhile. Tests below have the other queries.
     [
-        *((query, "UTC") for query in QUERIES),
-        (QUERIES[1], "Europe/Berlin"),
-        (QUERIES[4], "Europe/Berlin"),
+        *((QUERIES[number], "UTC") for number in (0, 5, 6)),
+        *((QUERIES[number], "Europe/Berlin") for number in (1, 4)),
     ],
 )
 def test_the_local_answer(spark: SparkSession, query: str, zone: str) -> None:
@@ -135,7 +134,7 @@ def test_what_depends_on_the_order(spark: SparkSession, query: str) -> None:
 
 def test_matches_that_do_not_overlap(spark: SparkSession) -> None:
     rest = ", seq => 'seq', output => 'non_overlap'"
-    for query in QUERIES[:4]:
+    for query in (QUERIES[1], QUERIES[3]):
         local = sase.match(query, EVENTS, seq="seq", output="non_overlap").to_pylist()
         assert found(spark, query, rest) == multiset(local)
 

@@ -15,10 +15,9 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    ("types", "first", "last"),
-    [([1, 2, 3, 1, 2], "`1`", "`2`"), ([True, False] * 3, "true", "false")],
+    ("types", "first", "last", "key"),
+    [([1, 2, 3, 1, 2], "`1`", "`2`", "WHERE [id] "), ([True, False] * 3, "true", "false", "")],
 )
-@pytest.mark.parametrize("key", ["WHERE [id] ", ""])
 def test_types_that_are_no_texts(
     types: list[Any], first: str, last: str, key: str, spark: SparkSession
 ) -> None:

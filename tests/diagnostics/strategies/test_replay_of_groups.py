@@ -59,7 +59,7 @@ def faults(drawn: Example, seen: Counter[str]) -> list[str]:
 def test_each_match_that_is_lacking_has_a_reason_and_no_other_has_one(form: str) -> None:
     seen = Counter[str]()
     for first in tries(draw_numbers(1)[0]):
-        for number in range(first, first + max(8, share(20))):  # most lack no match
+        for number in range(first, first + max(4, share(20))):  # most lack no match
             assert not faults(example(number, form), seen)
         if seen["lacking"] >= 5 and seen["there"] >= 5:
             break

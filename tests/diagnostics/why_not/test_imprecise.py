@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import chain, count
 
 import pytest
 
@@ -149,7 +149,7 @@ def test_of_too_many_matches_only_the_likely_ones_are_looked_for(
 def test_what_ends_a_search_of_near_misses_is_said() -> None:
     """Each look at the clock takes a second."""
     query, said = f"{SERIES.replace('5', '2')} WITH CONFIDENCE >= 0.7", set[str]()
-    for seconds in range(1, 200):
+    for seconds in chain(range(1, 40, 3), [200]):
         found = sase.why(
             query, EVENTS, time=("lo", "hi"), seconds=seconds, clock=map(float, count()).__next__
         )

@@ -36,7 +36,7 @@ def most_waiting(query: str, given: list[dict[str, Any]]) -> tuple[int, int]:
 
 @pytest.mark.parametrize("window", [each for each in WINDOWS if each])
 def test_memory_is_flat_under_keys_that_never_come_again(window: str) -> None:
-    first, second = most_waiting(f"{PATTERN} {GREEDY} {window}", rows(960))
+    first, second = most_waiting(f"{PATTERN} {GREEDY} {window}", rows(640))
     assert 0 < second <= first + 2
 
 
@@ -70,7 +70,7 @@ def test_a_limit_of_memory_says_that_they_wait() -> None:
 
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize(
-    "seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.heavy) for seed in range(3, 6))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.heavy) for seed in range(1, 4))]
 )
 def test_pieces_give_what_the_naive_matcher_does(window: str, seed: int) -> None:
     random = Random(seed)

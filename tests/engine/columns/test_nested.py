@@ -25,7 +25,7 @@ from tests.drawing.examples import Example, first_example
 from tests.drawing.queries import Query
 from tests.drawing.streams import TABLES
 from tests.drawing.ways import MANNERS, drawn_way, in_order, run
-from tests.seeds import draw_numbers
+from tests.seeds import draw_numbers, share
 
 # ---------------------------------------------------------------- names
 
@@ -319,7 +319,7 @@ def _fits(example: Example) -> bool:
 @pytest.mark.parametrize("form", FORMS)
 def test_nested_values_are_compared_as_those_of_own_columns(form: str) -> None:
     matched = 0
-    for number in draw_numbers(8):
+    for number in draw_numbers(max(4, share(25))):
         draw = Draw(number)
         flat, way = first_example(draw, form, _fits), drawn_way(draw, form)
         if way.manner not in MANNERS:

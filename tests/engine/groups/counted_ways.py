@@ -7,6 +7,7 @@ and tasks as Spark's share the rows."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from random import Random
 from types import SimpleNamespace
@@ -40,7 +41,12 @@ MOST = 600
 
 def places_of(query: str, rows: list[Row], seq: str | None = None) -> Places:
     """The matches, by the naive matcher, of rows in order."""
-    found = naive.match(parse_query(query), rows, seq=seq)
+    return _places_of(query, tuple(tuple(row.items()) for row in rows), seq)
+
+
+@lru_cache(maxsize=1)
+def _places_of(query: str, rows: tuple[Any, ...], seq: str | None) -> Places:
+    found = naive.match(parse_query(query), [dict(row) for row in rows], seq=seq)
     return [tuple(sorted(_flat(each.events))) for each in found]
 
 

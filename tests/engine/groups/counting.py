@@ -12,8 +12,6 @@ from random import Random
 from typing import Any
 
 import sase
-from sase.lang.parser import parse_query
-from tests import naive
 from tests.drawing.draw import Draw, names
 from tests.drawing.outcomes import Outcome
 from tests.engine.groups import counted_ways
@@ -149,7 +147,7 @@ def compared(query: str, rows: list[Row]) -> tuple[str | None, str]:
     if count > MOST:
         return None, "too many"
     try:
-        wanted = len(naive.match(parse_query(query), rows))
+        wanted = len(counted_ways.places_of(query, rows))
     except NotImplementedError as error:
         return None, f"refused by the naive matcher: {error}"
     if count != wanted:

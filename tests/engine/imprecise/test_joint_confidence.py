@@ -145,7 +145,7 @@ def test_what_forbids_by_itself_is_as_by_polynomials(longest: int) -> None:
 def test_candidates_are_each_a_matter_of_itself() -> None:
     """To the bit, whatever is computed before it and however much room there is."""
     random = Random(draw_numbers(1)[0])
-    candidates = [drawn(random, random.choice((3, 30)), 1) for _ in range(600)]
+    candidates = [drawn(random, random.choice((3, 30)), 1) for _ in range(200)]
     together = JointConfidence(20).of(candidates)
     some = random.sample(range(len(candidates)), 4 * EXAMPLES)
     assert [JointConfidence(20).of([candidates[each]])[0] for each in some] == [

@@ -199,5 +199,5 @@ def test_a_count_ends_in_time_within_a_pass() -> None:
     query = "EVENT A+ a[] WHERE skip_till_any_match {a[i].ts > 0} WITHIN 100000"
     begin = process_time()
     with pytest.raises(sase.TimeLimitError):
-        sase.match(query, table, output="count", timeout=2)
+        sase.match(query, table, output="count", timeout=1)
     assert process_time() - begin < 20

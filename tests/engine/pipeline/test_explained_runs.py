@@ -26,7 +26,7 @@ from tests.engine.pipeline.hunt import (
 from tests.seeds import draw_numbers, tries
 
 MOST_ALIKE = ["(in lines)", "(in stretches)", "(SES, in lines)", "(SES)"]
-NUMBERS = draw_numbers(settings().max_examples * 40)
+NUMBERS = draw_numbers(settings().max_examples * 20)
 
 
 def differs(number: int, seen: Counter[str]) -> str | None:

@@ -349,7 +349,7 @@ def test_threads_count_each_event_once() -> None:
 def test_checkpoints_pass_between_fused_and_unfused(text: str) -> None:
     """At any push: the state of operators is the same by whatever path it was written."""
     fused = sase.compile(text, ENCODED.schema)
-    batches = ENCODED.to_batches(max_chunksize=50)
+    batches = ENCODED.to_batches(max_chunksize=100)
     expected = pushed_by([fused], batches)
     assert len(expected) > 2
     for first, second in ((fused, unfused(fused)), (unfused(fused), fused)):

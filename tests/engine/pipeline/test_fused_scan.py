@@ -152,7 +152,7 @@ def test_stacks_of_rows_find_the_same(
     rows = whole_stacks(monkeypatch)
     for number, ties in enumerate((0, 0.2, 0.9)):
         random = Random(3 * seed + number)
-        events = stream(random, 400, ties)
+        events = stream(random, 200, ties)
         sizes = Options(
             block=random.choice([5, 64]), chunk=random.choice([1, 3, 64]),
             stack=random.choice([1, 4, 64]), many_keys=1,

@@ -219,7 +219,7 @@ def test_advance_releases_what_waits() -> None:
 
 def test_state_stays_flat() -> None:
     """A long stream with disorder and ever new strings: waiting and kept rows are bounded."""
-    random, count = np.random.default_rng(0), 24_000
+    random, count = np.random.default_rng(0), 15_000
     ts = np.arange(count) + random.integers(-30, 30, count)
     table = pa.table({"ts": ts, "type": random.choice(["A", "B"], count), "id": ts // 7})
     table = table.append_column("s", pa.array([f"s{t // 9}" for t in ts]).dictionary_encode())

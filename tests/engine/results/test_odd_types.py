@@ -101,10 +101,11 @@ def test_columns_of_odd_types_where_a_component_has_no_event(column: pa.Array) -
         assert shown == [event | {"v": values[event["ts"]]} for event in shown]
         assert any(row.get("b", row.get("g", [{}])[0].get("b")) is None for row in expected)
         assert any(row.get("b", row.get("g", [{}])[0].get("b")) for row in expected)
-        assert sorted(restarted(query, events), key=str) == sorted(expected, key=str)
-        streams = {"p": events.slice(0, 2), "q": events.slice(2)}
-        told = sase.match(f"FROM p, q {query}", streams=streams).to_pylist()
-        assert told == expected
+        if "g[]" in query:
+            assert sorted(restarted(query, events), key=str) == sorted(expected, key=str)
+        else:
+            streams = {"p": events.slice(0, 2), "q": events.slice(2)}
+            assert sase.match(f"FROM p, q {query}", streams=streams).to_pylist() == expected
 
 
 @pytest.mark.parametrize(("mode", "buffers"), [("sparse", 2), ("dense", 3)])

@@ -70,7 +70,7 @@ def test_rows_of_no_type_of_the_query_go_too(where: str) -> None:
 
 
 def test_batches_with_dictionaries_of_their_own() -> None:
-    events = rows(900)
+    events = rows(600)
     parts = []
     for start in range(0, len(events), 3):
         batch = pa.RecordBatch.from_pylist(events[start : start + 3])
@@ -101,7 +101,7 @@ def test_batches_whose_dictionaries_hold_null() -> None:
 
 def test_a_column_that_is_empty_or_missing_at_times() -> None:
     """Its values are where they were."""
-    events = rows(500)
+    events = rows(300)
     for ts, row in enumerate(events):
         row["x"] = None if ts % 3 else ts
         if ts % 7 == 0:
@@ -127,7 +127,7 @@ def test_columns_that_differ_stay_apart() -> None:
 @pytest.mark.random
 def test_rows_that_are_late_or_out_of_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their numbers are those of the stream of pushes."""
-    events = rows(400 if settings().derandomize else 800)
+    events = rows(300 if settings().derandomize else 800)
     random = Random(draw_numbers(3)[2])
     mixed = sorted(events, key=lambda row: row["ts"] + random.randrange(12))
     plan = sase.compile(QUERY, events, lateness=8)
@@ -186,9 +186,9 @@ def test_pieces_whose_columns_differ_are_shown_together() -> None:
 @pytest.mark.parametrize("is_cut", [False, True], ids=["rows", "batches"])
 def test_a_snapshot_has_few_pieces(*, is_cut: bool) -> None:
     """And continues with the same rows, whatever their numbers are."""
-    events = rows(700)
+    events = rows(400)
     parts: list[Any] = batches(events, 40) if is_cut else [[row] for row in events]
-    plan = sase.compile(QUERY, batches(events, 700)[0].schema if is_cut else events)
+    plan = sase.compile(QUERY, batches(events, 400)[0].schema if is_cut else events)
     matcher, half = plan.open(), len(parts) // 2
     for part in parts[:half]:
         matcher.push(part)

@@ -164,7 +164,7 @@ def few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_statements_find_what_each_finds_alone(kind: str, nulls: float) -> None:
     random = Random(f"{kind} {nulls}")
-    table = table_of(random, 1_200, kind, nulls)
+    table = table_of(random, 700, kind, nulls)
     wanted = {f"query_{n}": sase.match(text, table).rows for n, text in enumerate(RULES, 1)}
     script = sase.Script(";\n".join(RULES), table.schema)
     matcher, parts, begin = script.open(), [], 0

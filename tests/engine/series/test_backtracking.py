@@ -13,7 +13,7 @@ from sase.planning.engine_plan import Options
 
 RANDOM = Random(3)
 EVENTS = [
-    {"ts": n, "type": "S", "k": RANDOM.randrange(2), "v": RANDOM.randrange(9)} for n in range(200)
+    {"ts": n, "type": "S", "k": RANDOM.randrange(2), "v": RANDOM.randrange(9)} for n in range(120)
 ]
 STRATEGIES = ("skip_till_next_match", "partition_contiguity")
 CONDITIONS = ("", "AND a[i].v > a[i-1].v", "AND a[i].v > min(a[..i-1].v)")
@@ -89,6 +89,6 @@ def test_a_run_reads_no_further_than_the_first_match_where_they_lie_apart() -> N
     for block in (1, 64):
         known, _ = ran(query, "postponed", block, output="non_overlap")
         found, there = ran(query, "backtrack_reread", block, output="non_overlap")
-        assert found == known and len(found) > 20
+        assert found == known and len(found) > 10
         assert there["matches"] == len(found)
         assert 5 * there["steps"] < ran(query, "backtrack", block)[1]["steps"]

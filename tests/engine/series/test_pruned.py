@@ -60,7 +60,7 @@ def events(random: Random) -> list[dict[str, Any]]:
 @pytest.mark.random
 @pytest.mark.parametrize("part", range(4))
 def test_the_first_that_passes_ends_others(part: int) -> None:
-    for number in draw_numbers(120)[part::4]:
+    for number in draw_numbers(80)[part::4]:
         random = Random(number)
         text, rows = query(random), events(random)
         found = match(parse_query(text), rows, output="non_overlap")

@@ -152,7 +152,6 @@ def test_states_of_every_kind() -> None:
     define_all()
     expected: dict[str, Any] = {
         "hashed": 7 * 31 * 31 % 1009 + 31 * 1 + 2, "is_odd": True, "decay": 2.5, "slope": 2.0,
-        "most": 2,
     }  # fmt: skip
     query = f"EVENT A{{2}} a[] RETURN {', '.join(f'{n}(a[].v) AS {n}' for n in expected)}"
     for plan in PLANS:

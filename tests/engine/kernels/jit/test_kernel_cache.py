@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from tests.engine.kernels.jit.installation import (
     kept,
     run,
 )
+from tests.seeds import has_turn
 
 REFUSED = "sase: compiled kernels are not kept: "
 posix = pytest.mark.skipif(os.name != "posix", reason="modes of files are those of POSIX")
@@ -217,8 +219,10 @@ DAMAGES = {
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("kind", [".nbi", ".nbc"])
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize(
+    ("damage", "kind"),
+    [each for number, each in enumerate(product(DAMAGES, (".nbi", ".nbc"))) if has_turn(number, 3)],
+)
 def test_what_is_damaged_is_compiled_anew(package: Path, damage: str, kind: str) -> None:
     """And said, once; neither unpickled nor run."""
     run(package)
