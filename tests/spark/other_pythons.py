@@ -37,6 +37,7 @@ def outcome(python: str) -> list[str]:
     ways = {
         "match": lambda: sase.spark.match(QUERY, events),
         "script": lambda: sase.spark.script(QUERY, events),
+        "register": lambda: sase.spark.register(spark),
         "count": lambda: sase.spark.match(QUERY, events, output="count"),
     }
     errors = []

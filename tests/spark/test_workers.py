@@ -38,7 +38,7 @@ def test_workers_of_another_python_are_refused_at_once(tmp_path: Path) -> None:
         ],
         strict=True,
     ):
-        assert len(errors) == 3
+        assert len(errors) == 4
         assert all(each.startswith(reason) and each.endswith(remedy) for each in errors)
     assert f"{missing}" in refused[1][0]
 
