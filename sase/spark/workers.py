@@ -89,7 +89,8 @@ def _reason(problem: Exception) -> str:
     if version := _VERSION.search(text):
         return f"the workers of Spark run Python {version[1]}, and this is Python {here}"
     if missing := _MISSING.search(text) or _OF_SPARK.search(text):
-        return f"the Python of the workers of Spark has no package {missing[1].partition('.')[0]}"
+        name = missing[1].partition(".")[0].lower()
+        return f"the Python of the workers of Spark has no package {name}"
     if program := _PROGRAM.search(text):
         return f"the workers of Spark find no program {program[1]}"
     return f"the workers of Spark cannot run a task ({translated(problem)})"

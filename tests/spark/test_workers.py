@@ -60,7 +60,7 @@ def test_another_minor_version_is_named() -> None:
         ),
         (
             "pyspark.errors.PySparkImportError: [PACKAGE_NOT_INSTALLED] PyArrow >= 18 must be",
-            "the Python of the workers of Spark has no package PyArrow",
+            "the Python of the workers of Spark has no package pyarrow",
         ),
         (
             'java.io.IOException: Cannot run program "./environment/bin/python": error=2, No such',
