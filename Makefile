@@ -25,7 +25,7 @@ CODE := $(if $(TEST),$(READY),machine-code)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo audit test test-quick test-random test-heavy test-rest test-long test-naive environments fuzz soak mutants coverage lint format-code machine-code wheel clean
+.PHONY: help demo audit test test-quick test-random test-heavy test-rest test-long test-naive environments release-check fuzz soak mutants coverage lint format-code machine-code wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,7 +62,7 @@ test-naive: $(READY) ## run 20,000 fresh cases against the naive matcher, by eve
 	@echo "test-naive: fresh cases, every recipe, fused and not"
 	@$(BIN)/python -m tests.drawing.many_cases $(if $(SEED),--seed=$(SEED)) $(if $(EXAMPLES),--cases=$(EXAMPLES))
 
-environments: wheel ## test the wheel with the oldest and the newest versions and by other Pythons
+environments: $(READY) ## test the wheel with the oldest and the newest versions and by other Pythons
 	@echo "environments: other versions, outside the tree"
 	@.ci/environments
 
@@ -105,8 +105,13 @@ format-code: $(READY) ## format the Python code in place
 wheel: $(READY) ## build the wheel, with compiled kernels, and the source distribution in dist/
 	@echo "wheel: dist/"
 	@rm -rf dist
-	@log=$$($(BIN)/python -m build --no-isolation --outdir dist 2>&1) || { echo "$$log" >&2; exit 1; }
+	@log=$$($(BIN)/python -m build --no-isolation -C kernels=none --outdir dist 2>&1) || { \
+	    echo "$$log" >&2; exit 1; }
 	@$(BIN)/python .ci/machine-code dist/*.whl
+
+release-check: $(READY) ## build what a release has, install it in empty environments, and run it there
+	@echo "release-check: dist/"
+	@.ci/release-check
 
 # For this CPU alone, unless it is there of the same sources: of `make wheel`, for example.
 machine-code: $(READY)

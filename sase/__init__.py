@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from sase.notebook import load_ipython_extension
     from sase.planning.explain import Explanation
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0"
 
 # Public name → the module that defines it.
 _HOMES = {

@@ -15,6 +15,7 @@ from sase.binding.input_options import InputKeywords, check_choice, takes_input_
 from sase.errors import PlanError
 from sase.spark.explain import SparkExplanation, explain
 from sase.spark.funnel import funnel
+from sase.spark.progress import TaskProgress, check_task_progress, progress
 from sase.spark.reading.source import FrameSource
 from sase.spark.replay import FRAMES, Replay, ReplayKeywords, check_form, replay
 from sase.spark.script import ScriptResults, script
@@ -36,11 +37,18 @@ __all__ = [
     "funnel",
     "match",
     "pattern",
+    "progress",
     "register",
     "replay",
     "script",
     "stream",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names; those of other modules are not shown."""
+    return sorted(__all__)
+
 
 # A worker imports this package before a task of ours, and with it everything that tasks need.
 spare_imports()
@@ -82,6 +90,7 @@ def match(
     buckets: int | None = None,
     timeout: object = None,
     max_memory: object = None,
+    progress: TaskProgress | None = None,
     **options: Unpack[InputKeywords],
 ) -> DataFrame | int:
     """Match a query in a DataFrame of events, or in a dict of type name → DataFrame.
@@ -98,7 +107,17 @@ def match(
     `timeout` is the time limit of the search of each part, and `max_memory` limits the growth of
     its worker, both as in `sase.match`. In a stream, they apply to each push into a bucket.
     Exceeding one of them ends the job with a `TimeLimitError` or a `MemoryLimitError`.
+
+    `progress` is for `output="count"`: it is called with the tasks that are done, and all tasks
+    that have begun. For DataFrames, which are computed later, there is `sase.spark.progress`.
     """
+    if progress is not None:
+        check_task_progress(progress)
+        if output != "count":
+            raise PlanError(
+                'progress= is of  output="count"  , which runs at once: around the action of a'
+                " DataFrame say  with sase.spark.progress(spark, …):"
+            )
     if FrameSource.of(df).is_streaming:
         _refuse("cut tables, and a stream is parted by key alone", slices=slices, strategy=strategy)
         check_form(output, flat=flat)
@@ -112,7 +131,7 @@ def match(
         query, df, params=params, plan=plan, slices=slices, strategy=strategy, output=output,
         flat=flat, limit=limit, stats=stats, timeout=timeout, max_memory=max_memory, **options,
     )  # fmt: skip
-    return found.count() if output == "count" else found.matches
+    return found.count(progress=progress) if output == "count" else found.matches
 
 
 class MatchKeywords(ReplayKeywords, total=False):

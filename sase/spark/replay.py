@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 from warnings import warn
@@ -33,6 +34,8 @@ from sase.planning.statistics import Statistics
 from sase.spark.job import Job
 from sase.spark.non_overlap import has_whole_partitions, non_overlapping, with_overlaps, with_places
 from sase.spark.partitioning import Cut, cut_of, shuffle_partitions
+from sase.spark.progress import TaskProgress
+from sase.spark.progress import progress as progress_of
 from sase.spark.reading.columns import column
 from sase.spark.reading.source import FrameSource
 from sase.spark.reading.source_scan import SourceScan
@@ -42,6 +45,7 @@ from sase.spark.tasks.limit import limited
 from sase.spark.tasks.search import Gives, QuerySearch
 from sase.spark.tasks.set_search import SetPlan
 from sase.spark.tasks.task import COUNT, METRICS
+from sase.spark.workers import check_workers
 
 # The forms that streams also have; those that list matches; those that are DataFrames; all.
 STREAMED = ("structs", "flat")
@@ -127,10 +131,14 @@ class Replay:
         job = self._job(plan, self.schema, counted, gives="metrics")
         return replace(job, schema=METRICS_SCHEMA).found()
 
-    def count(self) -> int:
-        """Run the search for the exact number of results, without building them."""
+    def count(self, *, progress: TaskProgress | None = None) -> int:
+        """Run the search for the exact number of results, without building them.
+
+        `progress` is called with the tasks that are done, and all tasks that have begun.
+        """
         _, limit = without_limit(self.plan)
-        with translated_errors():
+        watched = nullcontext() if progress is None else progress_of(self.source.spark, progress)
+        with translated_errors(), watched:
             total = sum(int(text, 16) for (text,) in self.tallies.collect())
         return total if limit is None else min(total, limit)
 
@@ -281,6 +289,7 @@ def replay(
     )
     for warning in compiled.bound.warnings:
         warn(ReplayWarning(warning.sentence), stacklevel=5)
+    check_workers(source.spark)
     statistics = statistics_in(stats)
     optimized = compiled.optimized(statistics)
     engine = task_plan(compiled, optimized, source)

@@ -39,6 +39,7 @@ from sase.spark.streaming.query import (
     streamed,
 )
 from sase.spark.tasks.search import STATEMENT, ScriptSearch
+from sase.spark.workers import check_workers
 
 
 class ScriptResults(ByStatement[DataFrame]):
@@ -112,7 +113,7 @@ def script(
     compiled = CompiledScript(StatementGraph.of(script, known), known, params, plan)
     compiled = compiled.settled(strict=strict)
     compiled.warn(stacklevel=4)
-    _check(compiled.plan)
+    _check(compiled.plan, sources)
     shown = {name: each.to_arrow().schema for name, each in compiled.found(known).items()}
     queries = {name: each.bound for name, each in compiled.bound.queries.items()}
     of_all = {name: _of_all(each) for name, each in known.items()}
@@ -222,8 +223,8 @@ def _bad_rows(
     return found
 
 
-def _check(plan: ScriptPlan) -> None:
-    """Refuse statements that depend on the order of rows, which DataFrames do not have."""
+def _check(plan: ScriptPlan, sources: Mapping[str | None, FrameSource]) -> None:
+    """Refuse statements that depend on the order of rows, and workers that cannot run tasks."""
     by_name = {each.name: each for each in plan.inputs}
     for statement in plan.statements:
         if len(statement.sources) > 1 and statement.plan.returned.columns is None:
@@ -241,3 +242,5 @@ def _check(plan: ScriptPlan) -> None:
                 f"`{statement.name}`: {why}, and the rows of a DataFrame have no order: name the"
                 " column of integers that orders simultaneous events with  seq=…"
             )
+    for source in sources.values():
+        check_workers(source.spark)

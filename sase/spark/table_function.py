@@ -47,6 +47,7 @@ from sase.spark.result_schema import spark_schema
 from sase.spark.tasks.errors import without_traceback
 from sase.spark.tasks.search import QuerySearch
 from sase.spark.tasks.task import PartSearch
+from sase.spark.workers import check_workers
 
 NAME, ZONE = "sase_match", "UTC"
 # The parts for each partition of a shuffle; with few parts, hashing would leave some empty.
@@ -66,6 +67,7 @@ def register(spark: SparkSession, name: str = NAME) -> None:
     `time => array('lo', 'hi')`; `longest` is the longest interval. Queries may call the aggregates
     that `sase.aggregate` added before this call.
     """
+    check_workers(spark)
     parts, aggregates = PARTS * shuffle_partitions(spark), every_aggregate()
 
     class Matching(_Matching):

@@ -2,25 +2,31 @@
 
 import csv
 import hashlib
+import platform
 import shutil
 import subprocess
 import sys
 from base64 import urlsafe_b64decode
 from configparser import ConfigParser
+from importlib import import_module
 from importlib.machinery import SourceFileLoader
+from importlib.metadata import version
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
+from sase.engine.kernels.jit.all_kernels import compiled
+from sase.engine.kernels.jit.machine_code import levels
 from tests.repo.source import ROOT
 
 # Package of the wheel → folder of the tree.
 OUTSIDE = {"sase.grammar": "grammar", "sase.plans": "plans"}
 # The files that a build reads; copied first, because a build leaves files in the tree, and reads
 # old ones.
-INPUTS = ["setup.cfg", "pyproject.toml", "README.md", "LICENSE", "sase", *OUTSIDE.values()]
+INPUTS = [".ci", "setup.cfg", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "sase"]
+INPUTS += OUTSIDE.values()
 
 
 def folders_with_code() -> set[str]:
@@ -36,7 +42,7 @@ def built(tmp_path_factory) -> Path:
     for name in INPUTS:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tree / name)
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", "dist"]
+    command = [sys.executable, "-m", "build", "--no-isolation", "-C", "kernels=none"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tree)
     assert done.returncode == 0, done.stdout + done.stderr
     return tree / "dist"
@@ -92,38 +98,112 @@ def machine_code():
 
 
 def test_for_the_tests_the_best_level_of_this_cpu_is_compiled(machine_code, monkeypatch):
-    asked = []
-    monkeypatch.setattr(machine_code, "write_all", asked.append)
     monkeypatch.setattr(machine_code, "levels", lambda: ("best", "better", "good"))
     monkeypatch.setattr(machine_code, "lacking", lambda level: ["avx2"] * (level == "best"))
-    machine_code.for_this_cpu()
+    assert machine_code.best() == ["better"]
     monkeypatch.setattr(machine_code, "levels", lambda: ())
-    machine_code.for_this_cpu()
-    assert asked == [["better"], []]
+    assert machine_code.best() == []
 
 
-def test_machine_code_is_put_into_the_wheel_and_its_record(machine_code, tmp_path, monkeypatch):
-    wheel, name = tmp_path / "a-1-py3-none-any.whl", "a-1.dist-info/RECORD"
-    with ZipFile(wheel, "w") as archive:
+@pytest.fixture
+def wheel(tmp_path) -> Path:
+    """A wheel of one module."""
+    path = tmp_path / "a-1-py3-none-any.whl"
+    with ZipFile(path, "w") as archive:
         archive.writestr("a/b.py", "1")
-        archive.writestr(name, "a/b.py,,\na-1.dist-info/RECORD,,\n")
-    kept = {"old.kernels": False, "new.kernels": True}
-    for each in kept:
-        (tmp_path / each).write_text("machine code")
-    monkeypatch.setattr(machine_code, "FOLDER", tmp_path)
-    monkeypatch.setattr(machine_code, "write_all", lambda levels: None)
-    monkeypatch.setattr(machine_code, "file_of_tables", lambda: ("grammar.pickle", b"tables"))
-    monkeypatch.setattr(machine_code, "is_of_these_sources", lambda path: kept[path.name])
-    before = wheel.stat().st_size
-    machine_code.for_a_wheel(wheel)
-    inside = "sase/engine/kernels/machine_code/new.kernels"
-    with ZipFile(wheel) as archive:
-        assert archive.namelist() == ["a/b.py", name, "sase/grammar/grammar.pickle", inside]
-        *given, tables, (path, digest, size) = csv.reader(archive.read(name).decode().splitlines())
-        content = archive.read(inside)
-    assert given == [["a/b.py", "", ""], [name, "", ""]]
-    assert (tables[0], tables[2]) == ("sase/grammar/grammar.pickle", "6")
-    assert (path, int(size), content) == (inside, len(content), b"machine code")
-    found = urlsafe_b64decode(digest.removeprefix("sha256=") + "=")
-    assert found == hashlib.sha256(content).digest()
-    assert wheel.stat().st_size > before
+        archive.writestr("a-1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n\n")
+        archive.writestr("a-1.dist-info/RECORD", "a/b.py,,\na-1.dist-info/RECORD,,\n")
+    return path
+
+
+def test_machine_code_is_put_into_the_wheel_and_its_record(machine_code, wheel):
+    files = {"a/code/new.kernels": b"machine code", "a/grammar.pickle": b"tables"}
+    made = machine_code.written(wheel, files, "linux_x86_64")
+    python = f"cp3{sys.version_info[1]}"
+    tag = f"{python}-{python}{sys.abiflags}-linux_x86_64"
+    assert [path.name for path in wheel.parent.iterdir()] == [made.name] == [f"a-1-{tag}.whl"]
+    with ZipFile(made) as archive:
+        assert archive.testzip() is None
+        held = {name: archive.read(name) for name in archive.namelist()}
+    rows = list(csv.reader(held["a-1.dist-info/RECORD"].decode().splitlines()))
+    assert rows.pop() == ["a-1.dist-info/RECORD", "", ""]
+    assert [name for name, *_ in rows] == ["a/b.py", "a-1.dist-info/WHEEL", *files]
+    assert files.items() <= held.items()
+    assert held["a-1.dist-info/WHEEL"].decode() == f"Wheel-Version: 1.0\nTag: {tag}\n\n"
+    for name, digest, size in rows:
+        found = urlsafe_b64decode(digest.removeprefix("sha256=") + "=")
+        assert found == hashlib.sha256(held[name]).digest()
+        assert int(size) == len(held[name])
+
+
+def test_without_machine_code_it_stays_a_wheel_for_all(machine_code, wheel):
+    made = machine_code.written(wheel, {"a/grammar.pickle": b"tables"}, "any")
+    assert made == wheel
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux") or not levels(), reason="there are no object files of ELF"
+)
+def test_the_tag_of_manylinux_is_for_functions_that_every_glibc_has(machine_code, monkeypatch):
+    (level,) = machine_code.best()
+    kernels = compiled("sase.engine.kernels.scan.text_hash", [level])[level.name]
+    monkeypatch.setattr(machine_code, "contents", lambda path: kernels)
+    # Python and Numba have the others.
+    assert set(machine_code.called(Path("file"))) <= machine_code.GLIBC
+    here = machine_code.system_tag([Path("file")], is_released=False)
+    assert here == f"linux_{platform.machine()}"
+    released = machine_code.system_tag([Path("file")], is_released=True)
+    assert released == here.replace("linux", "manylinux_2_17")
+    monkeypatch.setattr(machine_code, "GLIBC", set())
+    monkeypatch.setattr(machine_code, "OF_PROCESS", ("Py", "_Py"))
+    with pytest.raises(SystemExit, match="it calls numba_adapt_ndarray"):
+        machine_code.system_tag([Path("file")], is_released=True)
+
+
+# ---------------------------------------------------------------- the build backend
+
+
+@pytest.fixture
+def backend(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / ".ci"))
+    return import_module("build_backend")
+
+
+def test_a_build_needs_the_versions_that_are_there(backend, monkeypatch):
+    needed = backend.get_requires_for_build_wheel({})
+    assert f"numba=={version('numba')}" in needed
+    assert not any(each.startswith("numba") for each in backend.get_requires_for_build_editable({}))
+    monkeypatch.setattr(backend, "distributions", lambda path: [])
+    assert "sortedcontainers>=2.4,<3" in backend.get_requires_for_build_wheel(None)
+    assert backend.get_requires_for_build_wheel({"kernels": "none"}) == []
+
+
+def test_a_wrong_setting_of_the_build_is_refused(backend):
+    with pytest.raises(
+        SystemExit, match=r"kernels=non is unknown; the setting is  -C kernels=none"
+    ):
+        backend.get_requires_for_build_wheel({"kernels": "non"})
+
+
+def test_kernels_are_compiled_while_a_wheel_is_built(backend, monkeypatch, tmp_path, capsys):
+    def plain(folder, *_):
+        Path(folder, "a-1-py3-none-any.whl").write_text("plain")
+        return "a-1-py3-none-any.whl"
+
+    def compiling(command, **_):
+        commands.append(command[1:-1])
+        Path(command[-1]).rename(Path(command[-1]).with_name("a-1-cp399-cp399-other.whl"))
+        return subprocess.CompletedProcess(command, statuses.pop())
+
+    commands, statuses = [], [1, 0]
+    monkeypatch.setattr(backend.build_meta, "build_wheel", plain)
+    monkeypatch.setattr(backend.subprocess, "run", compiling)
+    assert backend.build_wheel(str(tmp_path), {"kernels": "none"}) == "a-1-py3-none-any.whl"
+    assert capsys.readouterr().out == "" and commands == []
+    assert backend.build_wheel(str(tmp_path)) == "a-1-cp399-cp399-other.whl"
+    assert commands == [[ROOT / ".ci" / "machine-code", "--this-cpu"]]
+    assert capsys.readouterr().out.startswith("sase: compiling kernels for this CPU (a minute")
+    assert {path.suffix for path in tmp_path.iterdir()} == {".whl"}
+    with pytest.raises(SystemExit, match="install without them: -C kernels=none"):
+        backend.build_wheel(str(tmp_path))

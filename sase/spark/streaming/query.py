@@ -49,6 +49,7 @@ from sase.spark.streaming.bucket import (
 )
 from sase.spark.tasks.arrow_map import map_in_arrow
 from sase.spark.tasks.search import QuerySearch, ScriptSearch
+from sase.spark.workers import check_workers
 
 # This is a constant and not a setting of the session: with another number, the keys of a checkpoint
 # would belong to other buckets.
@@ -122,6 +123,7 @@ def stream(
         warn(ReplayWarning(warning.sentence), stacklevel=5)
     optimized = compiled.optimized(statistics_in(stats))
     _check(compiled.unoptimized, source)
+    check_workers(source.spark)
     engine = task_plan(compiled, optimized, source)
     rows = SourceScan(source, engine, compiled.on_bad_row == "quarantine")
     schema = spark_schema(engine, source)

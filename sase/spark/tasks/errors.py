@@ -30,12 +30,13 @@ def translated_errors() -> Iterator[None]:
     try:
         yield
     except Exception as problem:
-        if not _is_foreign(problem):
+        if not is_foreign(problem):
             raise
         raise translated(problem) from problem
 
 
-def _is_foreign(problem: Exception) -> bool:
+def is_foreign(problem: Exception) -> bool:
+    """Whether an error is one of Spark."""
     # Connect alone is installed without py4j, so this cannot name its classes.
     return type(problem).__module__.partition(".")[0] in ("pyspark", "py4j")
 
@@ -53,7 +54,7 @@ def without_traceback() -> Iterator[None]:
 
 def is_of_spark(problem: Exception) -> bool:
     """Whether Spark itself failed, and not the query, the rows or the arguments."""
-    return _is_foreign(problem) and isinstance(translated(problem), SparkError)
+    return is_foreign(problem) and isinstance(translated(problem), SparkError)
 
 
 def translated(problem: Exception) -> SaseError:

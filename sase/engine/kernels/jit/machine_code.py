@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import sys
 from functools import cache
 from hashlib import sha256
@@ -120,7 +121,8 @@ def conditions() -> dict[str, str]:
         "Numba": numba.__version__,
         "llvmlite": llvmlite.__version__,
         "NumPy": ".".join(np.__version__.split(".")[:2]),
-        "system": binding.get_process_triple(),
+        # Without the release of macOS, on which machine code does not depend.
+        "system": re.sub(r"(darwin|macosx)[\d.]+", r"\1", binding.get_process_triple()),
         "sources": sources(),
         "settings of Numba": " ".join(map(str, flags)),
     }
@@ -165,13 +167,10 @@ def fits(path: Path) -> bool:
     return True
 
 
-def is_of_these_sources(path: Path) -> bool:
-    """Whether a file was made of these sources, by any Python and Numba."""
-    try:
-        head, _ = _head(path)
-    except _UnfitError:
-        return False
-    return bool(head["conditions"]["sources"] == sources())
+def contents(path: Path) -> dict[str, bytes]:
+    """The kernels of a whole file that fits here."""
+    code = _opened(path)
+    return {name: found for name in code.kernels if (found := code.read(name)) is not None}
 
 
 def kernel_name(function: Any, arguments: Any) -> str:

@@ -160,6 +160,12 @@ def test_other_conditions(here: Path, monkeypatch: pytest.MonkeyPatch, condition
         assert (code, reason) == (None, words)
 
 
+def test_the_release_of_macos_is_no_condition(monkeypatch: pytest.MonkeyPatch) -> None:
+    triple = "arm64-apple-darwin24.1.0"
+    monkeypatch.setattr(machine_code.binding, "get_process_triple", lambda: triple)
+    assert CONDITIONS.__wrapped__()["system"] == "arm64-apple-darwin"
+
+
 def test_another_cpu(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine_code, "get_host_cpu_features", lambda: "+sse2,-neon")
     least = levels()[-1]
@@ -185,6 +191,11 @@ def test_it_can_be_left_aside(package: Path) -> None:
 
 
 @pytest.mark.heavy
+def test_contents_of_a_whole_file(here: Path) -> None:
+    whole = machine_code.contents(best(here))
+    assert any(".example.total " in name for name in whole) and all(whole.values())
+
+
 def test_a_damaged_kernel(package: Path) -> None:
     path = best(package / "sase/engine/kernels/machine_code")
     content = path.read_bytes()
