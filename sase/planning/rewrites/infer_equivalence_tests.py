@@ -68,15 +68,16 @@ def infer_equivalence_tests(plan: Operator) -> Outcome:
 
 def classes(edges: Iterable[tuple[Reference, Reference]]) -> list[dict[Node, Reference]]:
     """The classes of attributes connected by equalities, in the order of first occurrence."""
-    found, joined = dict[Node, Reference](), dict[Node, set[Node]]()
-    for pair in edges:
-        for each in pair:
+    import networkx
+
+    graph, found = networkx.Graph(), dict[Node, Reference]()
+    for left, right in edges:
+        graph.add_edge(node_of(left), node_of(right))
+        for each in (left, right):
             found.setdefault(node_of(each), each)
-            joined.setdefault(node_of(each), {node_of(each)})
-        left, right = (joined[node_of(each)] for each in pair)
-        joined |= dict.fromkeys(left | right, left | right)
-    every = {id(nodes): nodes for nodes in (joined[node] for node in found)}.values()
-    return [{node: found[node] for node in found if node in nodes} for nodes in every]
+    named = {node: place for place, node in enumerate(found)}
+    joined = networkx.connected_components(graph)
+    return [{node: found[node] for node in sorted(each, key=named.__getitem__)} for each in joined]
 
 
 def equality(conjunct: Conjunct) -> tuple[Reference, Reference] | None:
