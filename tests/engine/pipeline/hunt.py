@@ -25,6 +25,7 @@ import pyarrow as pa
 import sase
 from sase.api.explain import LATE
 from sase.engine.operators.branches.union import UnionState
+from sase.engine.operators.kleene.line_store import LineStore
 from sase.engine.operators.kleene.run_operator import RunOperator
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.pipeline import batch
@@ -79,7 +80,9 @@ def named(operator: Any) -> str:
         return type(operator.stacks).__name__
     if not isinstance(operator, RunOperator):
         return type(operator).__name__
-    return f"{type(operator.store).__name__} {type(operator._sink).__name__}"
+    # A drive keeps lines in a store of its own.
+    store = LineStore if isinstance(operator.store, LineStore) else type(operator.store)
+    return f"{store.__name__} {type(operator._sink).__name__}"
 
 
 def opened(pipeline: Pipeline) -> list[str]:
