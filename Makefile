@@ -17,6 +17,7 @@ DRAW = $(if $(SEED),--seed=$(SEED)) $(if $(EXAMPLES),--examples=$(EXAMPLES)) $(O
 
 BIN := .venv/bin
 READY := .venv/.ready
+SITE := build/site-environment
 # One test compiles what it needs; all of them need all kernels, which are compiled once before.
 CODE := $(if $(TEST),$(READY),machine-code)
 
@@ -25,7 +26,7 @@ CODE := $(if $(TEST),$(READY),machine-code)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo audit test test-quick test-random test-heavy test-rest test-long test-naive environments release-check fuzz soak mutants coverage lint format-code machine-code wheel clean
+.PHONY: help demo audit test test-quick test-random test-heavy test-rest test-long test-naive environments release-check fuzz soak mutants coverage lint format-code machine-code wheel site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -109,6 +110,11 @@ wheel: $(READY) ## build the wheel, with compiled kernels, and the source distri
 	    echo "$$log" >&2; exit 1; }
 	@$(BIN)/python .ci/machine-code dist/*.whl
 
+# Every link and every anchor must lead somewhere. The tools have an environment of their own.
+site: $(SITE)/.ready ## build the site of the documentation in build/site
+	@echo "site: build/site/index.html"
+	@$(SITE)/bin/python -m mkdocs build --strict --quiet
+
 release-check: $(READY) ## build what a release has, install it in empty environments, and run it there
 	@echo "release-check: dist/"
 	@.ci/release-check
@@ -121,6 +127,12 @@ clean: ## remove all that the other targets made
 	@echo "clean: the environment, builds and caches"
 	@rm -rf sase/engine/kernels/machine_code .venv build dist *.egg-info .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(SITE)/.ready: setup.cfg pyproject.toml
+	@echo "setting up $(SITE) (once, about a minute)"
+	@$(PYTHON) -m venv $(SITE)
+	@$(SITE)/bin/python -m pip install -qq --disable-pip-version-check --no-input --editable '.[docs]'
+	@touch $@
 
 $(READY): setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -40,7 +40,8 @@ class Diagrams:
             names = [name for name in _RULE.findall(rules) if name in self.rules]
             yield from ([f"## {title[0].upper()}{title[1:]}\n"] if names else ())
             for name in names:
-                yield f'### {shown(name)} {{ #{name} }}\n\n<div class="railroad">{self.svg(name)}</div>\n'
+                yield f"### {shown(name)} {{ #{name} }}\n"
+                yield f'<div class="railroad">{self.svg(name)}</div>\n'
 
     def svg(self, rule: str) -> str:
         """The diagram of a rule as SVG."""
