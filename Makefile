@@ -113,7 +113,7 @@ wheel: $(READY) ## build the wheel, with compiled kernels, and the source distri
 # Every link and every anchor must lead somewhere. The tools have an environment of their own.
 site: $(SITE)/.ready ## build the site of the documentation in build/site
 	@echo "site: build/site/index.html"
-	@$(SITE)/bin/python -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict --quiet
 
 release-check: $(READY) ## build what a release has, install it in empty environments, and run it there
 	@echo "release-check: dist/"

@@ -34,6 +34,15 @@ def blocks(name: str) -> Iterator[Block]:
         yield Block(parts[at + 1], parts[at + 2], parts[at])
 
 
+def cut(block: str) -> tuple[str, str]:
+    """The command of a block, which ends with its last quote, and the output under it."""
+    command, _, output = block.removeprefix("$ ").partition("\n")
+    while command.count("'") % 2:
+        line, _, output = output.partition("\n")
+        command += f"\n{line}"
+    return command, output
+
+
 def ran(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     """The output of a command of a page; pipelines and other programs run in a shell."""
     if "|" in command.partition("'")[0] or not command.startswith("sase "):
@@ -68,7 +77,7 @@ def test_the_tutorial_runs_from_the_csv_to_the_alert(
                 (path,) = re.findall(r"Save this query as `(.*?)`", block.before)
                 Path(path).write_text(block.text, encoding="utf-8")
             case "console":
-                command, _, output = block.text.removeprefix("$ ").partition("\n")
+                command, output = cut(block.text)
                 assert timeless(ran(command, capsys)) == timeless(output)
             case "python":
                 exec(block.text, names)
@@ -84,7 +93,7 @@ def test_the_home_page_finds_what_its_sql_finds(
     duckdb = pytest.importorskip("duckdb")
     monkeypatch.chdir(ROOT)
     console, sql, *_ = blocks("README.md")
-    command, _, output = console.text.removeprefix("$ ").partition("\n")
+    command, output = cut(console.text)
     assert timeless(ran(command, capsys)) == timeless(output)
     with duckdb.connect() as connection:
         connection.sql("SET TimeZone = 'UTC'")
