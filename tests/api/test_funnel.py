@@ -141,3 +141,11 @@ def test_the_page_shows_the_funnel(
     code = page.split("```python\n")[1].partition("```")[0]
     exec(compile(code, "funnel.md", "exec"), {})
     assert capsys.readouterr().out == page.split("```text\n")[1].partition("```")[0]
+
+
+def test_names_in_the_picture_have_room() -> None:
+    rows = [{"ts": n, "type": name, "id": 1} for n, name in enumerate(["a", "b" * 38, "c" * 50])]
+    picture = sase.funnel(rows, ["a", "b" * 38, "c" * 50], by="id")._repr_html_()
+    texts = re.findall(r'<text x="(\d+)" y="\d+" text-anchor="end">(.*?)</text>', picture)
+    assert [name for _, name in texts] == ["a", "b" * 38, "c" * 39 + "…"]
+    assert {int(place) for place, _ in texts} == {40 * 8}

@@ -13,10 +13,12 @@ import pyarrow as pa
 
 from sase.binding.funnel_queries import BEFORE, FunnelQueries
 from sase.engine.results.repr import text_table
-from sase.printable import printable, printable_lines
+from sase.printable import on_one_line, printable, printable_lines
 
 # The longest bar in characters, and in points of a picture; the points between two bars.
 BAR, WIDTH, HEIGHT = 30, 420, 26
+# Pixels of a letter of a name, and between a name, its bar and its numbers; the longest name.
+LETTER, GAP, MOST_NAME = 8, 8, 40
 _SIZES = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
@@ -139,23 +141,27 @@ class Funnel:
     def _repr_html_(self) -> str:
         """Return a picture of bars, with a text for screen readers."""
         said = "; ".join(f"{each.name}: {each.keys:,} ({each.share:.1%})" for each in self.steps)
-        bars = "".join(_bar(each, at * HEIGHT) for at, each in enumerate(self.steps))
+        names = [on_one_line(printable(each.name), MOST_NAME) for each in self.steps]
+        begin = LETTER * max(map(len, names)) + GAP
+        each = zip(self.steps, names, strict=True)
+        bars = "".join(_bar(step, name, begin, at * HEIGHT) for at, (step, name) in enumerate(each))
         return (
             '<svg xmlns="http://www.w3.org/2000/svg" role="img"'
-            f' aria-label="{escape(printable(said))}" width="{WIDTH + 360}"'
+            f' aria-label="{escape(printable(said))}" width="{begin + WIDTH + 240}"'
             f' height="{HEIGHT * len(self.steps)}" fill="currentColor" font-family="sans-serif"'
             f' font-size="13">{bars}</svg>'
         )
 
 
-def _bar(step: StepCount, top: int) -> str:
-    """A step in the picture: its name, its bar and its numbers."""
+def _bar(step: StepCount, name: str, begin: int, top: int) -> str:
+    """A step in the picture: its name, its bar from `begin` on, and its numbers."""
     length = WIDTH * step.share
     numbers = [f"{step.keys:,}", f"{step.share:.1%}", shown_duration(step.from_previous)]
     return (
-        f'<text x="118" y="{top + 17}" text-anchor="end">{escape(printable(step.name))}</text>'
-        f'<rect x="126" y="{top + 4}" width="{max(length, 1):.0f}" height="18" fill="#4269d0"/>'
-        f'<text x="{134 + length:.0f}" y="{top + 17}">{" · ".join(filter(None, numbers))}</text>'
+        f'<text x="{begin - GAP}" y="{top + 17}" text-anchor="end">{escape(name)}</text>'
+        f'<rect x="{begin}" y="{top + 4}" width="{max(length, 1):.0f}" height="18" fill="#4269d0"/>'
+        f'<text x="{begin + GAP + length:.0f}" y="{top + 17}">'
+        f"{' · '.join(filter(None, numbers))}</text>"
     )
 
 
