@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from sase.engine.results.matches import Matches
+from sase.errors import PlanError
 
 if TYPE_CHECKING:
     from sase.diagnostics.why_not.why_not import WhyNot
@@ -41,7 +42,10 @@ class CellResult:
     def _repr_html_(self) -> str:
         found = self.matches
         first = found._repr_html_() if isinstance(found, Matches) else _preformatted(found)
-        parts = {"Matches": first, "Plan": _preformatted(self.plan)}
+        parts = {"Matches": first}
+        if (picture := _picture(found)) is not None:
+            parts["Timeline"] = picture
+        parts["Plan"] = _preformatted(self.plan)
         if self.why is not None:
             parts["Why not"] = _preformatted(self.why)
         chosen = "Matches" if self.why is None else "Why not"
@@ -51,6 +55,16 @@ class CellResult:
             for name, content in parts.items()
         )
         return f'{STYLE}<form class="sase-tabs">{"".join(tabs)}</form>'
+
+
+def _picture(found: Matches | MatchCount | CompressedMatches) -> str | None:
+    """The first matches along time; None of none, and of matches that cannot be drawn."""
+    if not isinstance(found, Matches) or not len(found):
+        return None
+    try:
+        return found.timeline()._repr_html_()
+    except PlanError:
+        return None
 
 
 def _preformatted(value: object) -> str:

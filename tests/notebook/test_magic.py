@@ -30,7 +30,7 @@ def test_the_result_has_the_matches_and_the_plan(shell):
     assert str(found.plan) == str(sase.explain(QUERY, ROWS))
     assert found.why is None
     assert repr(found) == repr(sase.match(QUERY, ROWS))
-    assert found._repr_html_().count("<label>") == 2
+    assert found._repr_html_().count("<label>") == 3
 
 
 def test_the_reason_is_there_if_nothing_matched(shell):

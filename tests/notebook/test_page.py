@@ -74,7 +74,7 @@ def test_a_result_is_html_without_a_script(ran: list[tuple[str, str, list[Any]]]
              if "text/html" in each.get("data", {})]  # fmt: skip
     tabs = [re.findall(r'<input [^>]*name="tab"[^>]*>([\w ]+)</label>', page) for page in pages]
     chosen = [re.findall(r"<input [^>]*checked>([\w ]+)</label>", page) for page in pages]
-    both, three = ["Matches", "Plan"], ["Matches", "Plan", "Why not"]
+    both, three = ["Matches", "Timeline", "Plan"], ["Matches", "Plan", "Why not"]
     assert tabs == [both, three, both]
     assert chosen == [["Matches"], ["Why not"], ["Matches"]]
     assert not any("<script" in page for page in pages)

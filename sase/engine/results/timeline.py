@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
-from zlib import crc32
+from uuid import uuid4
 
 from sase.printable import printable, printable_lines
 
@@ -141,8 +141,12 @@ class Timeline:
 
     def _repr_html_(self) -> str:
         """Return the heading, the picture if there is a match, and the notes as paragraphs."""
+        # Browsers draw none of a pattern in a hidden part of the page, so each picture has its own.
+        return self._drawn(f"sase-hatch-{uuid4().hex[:12]}")
+
+    def _drawn(self, hatch: str) -> str:
         notes = "".join(f"<p>{_text(note)}</p>" for note in self.notes)
-        drawing = _svg(self) if self.matches else ""
+        drawing = _svg(self, hatch) if self.matches else ""
         return f"<div><p><b>{_text(self.heading)}</b></p>{drawing}{notes}</div>"
 
     def to_html(self) -> str:
@@ -150,7 +154,7 @@ class Timeline:
         title, text = escape(self.heading), escape(str(self))
         return (
             f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-            f"<style>\n{STYLE}\n</style></head>\n<body>{self._repr_html_()}\n"
+            f"<style>\n{STYLE}\n</style></head>\n<body>{self._drawn('sase-hatch')}\n"
             f"<details><summary>The same as text</summary><pre>{text}</pre></details>"
             "</body></html>\n"
         )
@@ -159,10 +163,9 @@ class Timeline:
 # ---------------------------------------------------------------- the picture
 
 
-def _svg(timeline: Timeline) -> str:
+def _svg(timeline: Timeline, hatch: str) -> str:
+    """The picture; its pattern has the name `hatch`."""
     said = escape(". ".join(timeline.lines))
-    # The pattern of one picture must not depend on another picture of the same page.
-    hatch = f"sase-hatch-{crc32(said.encode()):08x}"
     drawing = _Drawing(timeline, hatch)
     body = "".join(drawing.parts())
     return (

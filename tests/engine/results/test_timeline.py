@@ -484,3 +484,14 @@ def test_the_page_of_the_docs(
     code = page.split("```python\n")[1].partition("```")[0]
     exec(compile(code, "pictures.md", "exec"), {})
     assert capsys.readouterr().out == page.split("```text\n")[1].partition("```")[0]
+
+
+def test_equal_pictures_have_patterns_of_their_own() -> None:
+    """Browsers draw none of a pattern in a hidden part of the page."""
+    rows = [{"ts": 1, "type": "A"}, {"ts": 3, "type": "B"}]
+    query = "EVENT SEQ(A a, !(C c), B b) WITHIN 9"
+    pages = [sase.match(query, rows).timeline()._repr_html_() for _ in range(2)]
+    first, second = (re.findall(r"sase-hatch-\w+", page) for page in pages)
+    assert len({*first}) == len({*second}) == 1
+    assert first[0] != second[0]
+    assert pages[0].replace(first[0], second[0]) == pages[1]
