@@ -26,7 +26,7 @@ CODE := $(if $(TEST),$(READY),machine-code)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo audit test test-quick test-random test-heavy test-rest test-long test-naive environments release-check fuzz soak mutants coverage lint format-code machine-code wheel site clean
+.PHONY: help demo audit test test-quick test-random test-heavy test-rest test-long test-naive environments fuzz soak mutants lint format-code machine-code wheel site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -123,9 +123,19 @@ release-check: $(READY) ## build what a release has, install it in empty environ
 machine-code: $(READY)
 	@$(BIN)/python .ci/machine-code
 
+# In an environment of its own, as nothing else needs these packages.
+site: .venv-site/.ready ## build the site of docs/ in build/site; links that lead nowhere are errors
+	@echo "site: build/site/index.html"
+	@NO_MKDOCS_2_WARNING=1 .venv-site/bin/python -m mkdocs build --quiet --strict
+
+.venv-site/.ready: setup.cfg pyproject.toml
+	@$(PYTHON) -m venv .venv-site
+	@.venv-site/bin/python -m pip install -qq --disable-pip-version-check --no-input --editable '.[docs]'
+	@touch $@
+
 clean: ## remove all that the other targets made
 	@echo "clean: the environment, builds and caches"
-	@rm -rf sase/engine/kernels/machine_code .venv build dist *.egg-info .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf sase/engine/kernels/machine_code .venv .venv-site build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(SITE)/.ready: setup.cfg pyproject.toml

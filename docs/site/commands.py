@@ -42,12 +42,13 @@ def _name(action: Action) -> str:
     if not action.option_strings:
         return f"`{action.metavar or action.dest}`"
     value = "" if action.nargs == 0 else f" {_value(action)}"
-    return ", ".join(f"`{option}{value}`" for option in action.option_strings)
+    shown = escape(value).replace("|", "&#124;")
+    return ", ".join(f"<code>{option}{shown}</code>" for option in action.option_strings)
 
 
 def _value(action: Action) -> str:
     if action.choices is not None and action.metavar is None:
-        return "\\|".join(map(str, action.choices))
+        return "|".join(map(str, action.choices))
     metavar = action.metavar or action.dest.upper()
     return " ".join(metavar) if isinstance(metavar, tuple) else metavar
 

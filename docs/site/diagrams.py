@@ -13,6 +13,7 @@ from lark import Tree
 from lark.load_grammar import load_grammar
 
 GRAMMAR = Path(__file__).parents[2] / "grammar" / "sase.lark"
+WIDEST = 560  # points of a row of a diagram
 _SECTION = re.compile(r"^// -{20,} (.+)$", re.MULTILINE)
 _RULE = re.compile(r"^\??(\w+):", re.MULTILINE)
 _WORDS = re.compile(r"\(\?ai:([a-z_|]+)\)")
@@ -81,7 +82,7 @@ class Diagrams:
             else:
                 found.append(self.item(parts[at]))
             at += 2 if separator else 1
-        return found[0] if len(found) == 1 else railroad.Sequence(*found)
+        return found[0] if len(found) == 1 else _in_rows(found)
 
     def _symbol(self, symbol: Any) -> railroad.DiagramItem:
         if getattr(symbol, "data", None) == "literal":
@@ -112,6 +113,19 @@ def _sign(pattern: str) -> str:
     """The usual one of the signs that a pattern matches: the first, without an optional end."""
     first = re.sub(r"^\[\\?(.).*\]$", r"\1", pattern) if len(pattern) > 1 else pattern
     return re.sub(r".\?$", "", first)
+
+
+def _in_rows(items: list[railroad.DiagramItem]) -> railroad.DiagramItem:
+    """Items one after another, in several rows if one would be too wide for a page."""
+    rows, width = [list[railroad.DiagramItem]()], 0
+    for each in items:
+        if width + each.width > WIDEST and rows[-1]:
+            rows.append([])
+            width = 0
+        rows[-1].append(each)
+        width += each.width + 20
+    sequences = [railroad.Sequence(*row) for row in rows]
+    return sequences[0] if len(rows) == 1 else railroad.Stack(*sequences)
 
 
 def _separator(first: Any, rest: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from posixpath import join, normpath, relpath
 
@@ -21,6 +22,9 @@ OUTSIDE = {
 _FENCED = re.compile(r"^ *(```+).*?^ *\1 *$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:)([^)#\s]+)(#[^)\s]*)?\)")
 _CODES = re.compile(r"^\| (`[a-z-]+`(?:, `[a-z-]+`)*) \|", re.MULTILINE)
+# A bar in the code of a table, which MkDocs would show with its backslash.
+BAR = r"\|"
+_BAR = re.compile(r"`([^`\n]*\\\|[^`\n]*)`")
 _LIST = re.compile(r"^(?!\s*(?:[-*]|\d+\.) |[ |>#]|$)(.+)\n(?=(?:[-*]|\d+\.) )", re.MULTILINE)
 
 
@@ -52,9 +56,18 @@ def linked_files(page: str, path: str) -> Iterator[str]:
 def for_the_site(page: str, path: str) -> str:
     """The text of a page of the tree as the site needs it."""
     return "".join(
-        _LIST.sub(r"\1\n\n", _LINK.sub(lambda link: _moved(link, path), part)) if is_prose else part
+        _shown(_LINK.sub(lambda link: _moved(link, path), part)) if is_prose else part
         for part, is_prose in prose(page)
     )
+
+
+def _shown(text: str) -> str:
+    """Prose in the dialect of MkDocs: a blank line before lists, and bars in code of tables."""
+    return _BAR.sub(_with_bars, _LIST.sub(r"\1\n\n", text))
+
+
+def _with_bars(code: re.Match[str]) -> str:
+    return f"<code>{escape(code[1].replace(BAR, '|')).replace('|', '&#124;')}</code>"
 
 
 def _moved(link: re.Match[str], path: str) -> str:

@@ -43,8 +43,8 @@ def test_output_in_the_readme_is_real(
 
 
 def transcripts() -> list[tuple[str, str]]:
-    """The commands of three pages, which may run over several lines, and the output under them."""
-    names = ("logs.md", "why.md", "compare.md")
+    """The commands of four pages, which may run over several lines, and the output under them."""
+    names = ("README.md", "logs.md", "why.md", "compare.md")
     pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in names]
     found = []
     for block in (block for page in pages for block in page.split("```console\n$ ")[1:]):

@@ -1,22 +1,23 @@
-"""The step of the tutorial that needs Spark."""
+"""The last step of the tutorial runs on Spark."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sase.spark import session
-from tests.repo.test_site import ROOT, blocks
+from tests.repo.test_tutorial import blocks, ran
+from tests.repo.test_tutorial import folder as folder
+
+pytestmark = pytest.mark.slow
 
 
-def test_the_last_step_finds_the_same(
-    spark: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_the_code_on_spark_prints_what_is_under_it(
+    folder: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(session, "local_session", lambda _: spark)
-    every = [*blocks("tutorial.md")]
-    (query,) = (each.text for each in every if each.kind == "sql")
-    (at,) = (n for n, each in enumerate(every) if "import sase.spark" in each.text)
-    exec(every[at].text, {"unchecked": query})
-    assert capsys.readouterr().out == every[at + 1].text
+    monkeypatch.setattr("sase.spark.session.local_session", lambda master: spark)
+    names = {"unchecked": (folder / "unchecked.sase").read_text("utf-8")}
+    printed = ran(blocks(5), names)
+    assert printed
+    assert [out for out, _ in printed] == [shown for _, shown in printed]
