@@ -17,7 +17,6 @@ DRAW = $(if $(SEED),--seed=$(SEED)) $(if $(EXAMPLES),--examples=$(EXAMPLES)) $(O
 
 BIN := .venv/bin
 READY := .venv/.ready
-SITE := build/site-environment
 # One test compiles what it needs; all of them need all kernels, which are compiled once before.
 CODE := $(if $(TEST),$(READY),machine-code)
 
@@ -26,7 +25,7 @@ CODE := $(if $(TEST),$(READY),machine-code)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo audit test test-quick test-random test-heavy test-rest test-long test-naive environments fuzz soak mutants lint format-code machine-code wheel site clean
+.PHONY: help demo audit test test-quick test-random test-heavy test-rest test-long test-naive environments release-check fuzz soak mutants coverage lint format-code machine-code wheel site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -110,11 +109,6 @@ wheel: $(READY) ## build the wheel, with compiled kernels, and the source distri
 	    echo "$$log" >&2; exit 1; }
 	@$(BIN)/python .ci/machine-code dist/*.whl
 
-# Every link and every anchor must lead somewhere. The tools have an environment of their own.
-site: $(SITE)/.ready ## build the site of the documentation in build/site
-	@echo "site: build/site/index.html"
-	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict --quiet
-
 release-check: $(READY) ## build what a release has, install it in empty environments, and run it there
 	@echo "release-check: dist/"
 	@.ci/release-check
@@ -129,20 +123,15 @@ site: .venv-site/.ready ## build the site of docs/ in build/site; links that lea
 	@NO_MKDOCS_2_WARNING=1 .venv-site/bin/python -m mkdocs build --quiet --strict
 
 .venv-site/.ready: setup.cfg pyproject.toml
+	@echo "setting up .venv-site (once, about a minute)"
 	@$(PYTHON) -m venv .venv-site
 	@.venv-site/bin/python -m pip install -qq --disable-pip-version-check --no-input --editable '.[docs]'
 	@touch $@
 
 clean: ## remove all that the other targets made
 	@echo "clean: the environment, builds and caches"
-	@rm -rf sase/engine/kernels/machine_code .venv .venv-site build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf sase/engine/kernels/machine_code .venv .venv-site build dist *.egg-info .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
-
-$(SITE)/.ready: setup.cfg pyproject.toml
-	@echo "setting up $(SITE) (once, about a minute)"
-	@$(PYTHON) -m venv $(SITE)
-	@$(SITE)/bin/python -m pip install -qq --disable-pip-version-check --no-input --editable '.[docs]'
-	@touch $@
 
 $(READY): setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

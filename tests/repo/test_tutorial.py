@@ -38,13 +38,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def cut(block: str) -> tuple[str, str]:
+    """The command of a block, which ends with its last quote, and the output under it."""
+    command, _, output = block.removeprefix("$ ").partition("\n")
+    while command.count("'") % 2:
+        line, _, output = output.partition("\n")
+        command += f"\n{line}"
+    return command, output
+
+
 @pytest.mark.slow
 def test_the_commands_print_what_is_under_them(folder: Path) -> None:
     shown = [text for language, text in blocks() if language == "console"]
     assert len(shown) >= 5
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     for text in shown:
-        command, _, output = text.removeprefix("$ ").partition("\n")
+        command, output = cut(text)
         done = subprocess.run(
             ["bash", "-c", command],
             env={**os.environ, "PATH": path},
