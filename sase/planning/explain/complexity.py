@@ -92,10 +92,10 @@ def complexity_lines(complexity: ExplainedComplexity) -> Iterator[str]:
     number = ""
     if complexity.matches is not None:
         number = f"; about {_number(complexity.matches)} in all, if events are spread evenly"
-    yield (
-        f"  at most {complexity.formula} matches begin with each {begin}: {complexity.growth} in"
-        f" the window{number}"
-    )
+    grows = f"{complexity.growth} in the window"
+    if complexity.growth == "constant":
+        grows = "for any window"
+    yield f"  matches that begin with each {begin}: at most {complexity.formula}, {grows}{number}"
     if complexity.cheaper:
         yield f"  cheaper: {'; '.join(complexity.cheaper)}"
 

@@ -42,7 +42,7 @@ class ComplexityClass(Enum):
 class WindowGrowth(Enum):
     """How the matches of a window grow with the number of its events."""
 
-    LINEAR = "linear"
+    CONSTANT = "constant"
     POLYNOMIAL = "polynomial"
     EXPONENTIAL = "exponential"
 
@@ -70,7 +70,7 @@ class Factor:
     def growth(self) -> WindowGrowth:
         """How it grows with the number of events."""
         if self.form is FactorForm.CONSTANT:
-            return WindowGrowth.LINEAR
+            return WindowGrowth.CONSTANT
         return (
             WindowGrowth.POLYNOMIAL if self.form is FactorForm.POWER else WindowGrowth.EXPONENTIAL
         )
@@ -114,7 +114,7 @@ class BranchComplexity:
         """How matches grow with the window."""
         order = tuple(WindowGrowth)
         growths = (each.growth for each in self.factors)
-        return max(growths, key=order.index, default=WindowGrowth.LINEAR)
+        return max(growths, key=order.index, default=WindowGrowth.CONSTANT)
 
     @property
     def formula(self) -> str:
@@ -233,28 +233,41 @@ def _factors(query: BoundQuery) -> tuple[tuple[BoundComponent, ...], tuple[Facto
         if any(each.minimum != 0 and not each.is_counted for each in element):
             break
     factors = list[Factor]()
+    is_waiting = False
     for place, element in enumerate(elements):
         # The first event is counted by itself.
         is_begin = place == 0 and len(element) == 1 and element[0].is_single
-        for each in element:
-            found = None if is_begin and not each.group else _factor(each, query)
-            factors += [] if found is None else [found]
-        if len(element) > 1 and query.strategy not in _ANY:
+        is_plain = all(each.is_single and each.group is None for each in element)
+        if not is_begin:
+            is_free = is_waiting or not is_plain and len(element) > 1
+            found = (_factor(each, query, is_free) for each in element)
+            factors += [each for each in found if each is not None]
+        if len(element) > 1 and not _is_any(query):
             factors.append(Factor(tuple(element), FactorForm.CONSTANT, factorial(len(element))))
+        # A run that may stay here skips events that only the next element takes.
+        is_waiting = not is_plain and query.strategy is StrategyName.SKIP_TILL_NEXT_MATCH
     return tuple(first), tuple(factors)
 
 
-def _factor(component: BoundComponent, query: BoundQuery) -> Factor | None:
-    """The factor of a component; None if it is one."""
-    own, is_free = (component,), query.strategy in _ANY or query.confidence is not None
+def _is_any(query: BoundQuery) -> bool:
+    """Whether a run may skip any event, or events have no order."""
+    return query.strategy in _ANY or query.confidence is not None
+
+
+def _factor(component: BoundComponent, query: BoundQuery, is_free: bool) -> Factor | None:
+    """The factor of a component; None if it is one.
+
+    It `is_free` if a run decides at which event the component begins, and not the strategy.
+    """
+    own, is_any = (component,), _is_any(query)
     if component.group is not None:
         variables, branches = component.group.variables, component.group.branches
-        if not is_free and len(branches) == 1 and all(each.is_single for each in variables):
-            # A run decides only which iteration is the last.
-            return Factor(variables, FactorForm.POWER, or_none=True)
+        if not is_any and len(branches) == 1 and all(each.is_single for each in variables):
+            # A run decides only which iteration is the last, and perhaps the first.
+            return Factor(variables, FactorForm.POWER, 1 + is_free, or_none=True)
         # Each event is in no iteration, or of a variable of the last one or of a new one.
         return Factor(variables, FactorForm.EXPONENTIAL, 2 * len(variables) + 1)
-    if component.is_series and is_free:
+    if component.is_series and is_any:
         if component.is_sequence:
             return Factor(own, FactorForm.ORDERS)
         most = component.maximum
@@ -262,12 +275,12 @@ def _factor(component: BoundComponent, query: BoundQuery) -> Factor | None:
             return Factor(own, FactorForm.EXPONENTIAL, 2)
         return Factor(own, FactorForm.POWER, most, or_none=True)
     if component.is_series:
-        return Factor(own, FactorForm.POWER, or_none=True)
+        return Factor(own, FactorForm.POWER, 1 + is_free, or_none=True)
     if component.is_optional:
-        return Factor(
-            own, FactorForm.POWER if is_free else FactorForm.CONSTANT, 1 if is_free else 2, is_free
-        )
-    return Factor(own, FactorForm.POWER) if is_free else None
+        if is_any or is_free:
+            return Factor(own, FactorForm.POWER, or_none=True)
+        return Factor(own, FactorForm.CONSTANT, 2)
+    return Factor(own, FactorForm.POWER) if is_any or is_free else None
 
 
 def _log(number: float) -> float:
@@ -295,7 +308,19 @@ def _cheaper(query: BoundQuery, factors: tuple[Factor, ...]) -> Iterator[str]:
     if query.strategy is StrategyName.SKIP_TILL_ANY_MATCH and exponential and not query.confidence:
         yield "skip_till_next_match takes every event of a series that fits"
         yield 'output="compressed" counts and samples the matches without a list'
+    if all(each.growth is WindowGrowth.CONSTANT for each in factors):
+        return
     if query.window is None:
         yield "a window limits the events that count"
-    if len(query.positives) > 1 and not query.equivalences:
+    if not query.equivalences and not any(map(_is_equality, within(query.conjuncts))):
         yield "an equivalence test [attribute] counts the events of each key by itself"
+
+
+def _is_equality(value: object) -> bool:
+    """Whether this is a condition that attributes of two events are equal."""
+    return (
+        isinstance(value, bound.Comparison)
+        and value.operator == "="
+        and isinstance(value.left, bound.Reference)
+        and isinstance(value.right, bound.Reference)
+    )

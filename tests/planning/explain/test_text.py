@@ -53,7 +53,7 @@ def test_nothing_known() -> None:
 
         parallel parts: by attr1, attr2, or by slices of time with the 6 units of time before each
         complexity: AC0: there is no series
-          at most |x2| · |x4| matches begin with each x1: polynomial in the window""")
+          matches that begin with each x1: at most |x2| · |x4|, polynomial in the window""")
 
 
 def test_expected() -> None:
@@ -81,8 +81,8 @@ def test_expected() -> None:
 
         parallel parts: by tag_id, or by slices of time with the 12,000 units of time before each
         complexity: AC0: there is no series
-          at most |z| matches begin with each x: polynomial in the window; about 2,990 in all, if events are
-            spread evenly
+          matches that begin with each x: at most |z|, polynomial in the window; about 2,990 in all, if
+            events are spread evenly
         rewrites that do not apply (--verbose says why): infer_equivalence_tests, derive_conditions,
           build_composite_key, unfold_aggregates, filter_dynamically, push_limit, prune_columns""")  # fmt: skip  # noqa: E501
 
