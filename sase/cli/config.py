@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from sase.cli.parser import CommandParser
 
 NAME, TABLE, OFF = "sase.toml", "run", "--no-config"
+REMEDY = f"; {OFF} ignores this file"
 # The options that a file may have: they say how events are read and run, and write nothing.
 OPTIONS = (
     "events", "time", "type", "types", "time-unit", "seq", "longest", "null", "text", "delimiter",
@@ -67,7 +68,7 @@ class _Defaults:
 
     def refuse(self, message: str) -> NoReturn:
         """End the program with an error of the file."""
-        self._parser.error(f"{self.path}: {message}; {OFF} ignores this file")
+        self._parser.error(f"{self.path}: {message}{REMEDY}")
 
     def _read(self) -> Mapping[str, Any]:
         import tomllib
