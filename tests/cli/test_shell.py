@@ -316,6 +316,8 @@ def test_a_history_that_cannot_be_kept(typed: Piped, monkeypatch: pytest.MonkeyP
         ("EVENT SEQ(", {"A", "B", "C", "ANY"}),
         ("EVENT SEQ(A a, B b) WHERE a.pr", ["price"]),
         ("EVENT SEQ(A a, B b) WHERE a.price > le", ["least", "length"]),
+        ("EVENT SEQ(A a, B b) WHERE a.price > da", ["date_trunc", "day", "date"]),
+        ("EVENT SEQ(A a, B b) WHERE a.price > a", ["a", "abs", "avg"]),
         ("EVENT SEQ(A a, B b)\nWHERE [id] wi", {"with", "within"}),
         (".why EVENT SEQ(A a, B b) WITHIN 5 mi", ["microseconds", "milliseconds", "minutes"]),
     ],
