@@ -32,7 +32,10 @@ def with_defaults(
     from sase.base.log import LOG
 
     LOG.info("options of %s", found)
-    added = [*_added(_Defaults(parser, found), arguments)]
+    defaults = _Defaults(parser, found)
+    if _has_paths(parser, arguments):
+        defaults.options.pop("events", None)
+    added = [*_added(defaults, arguments)]
     return [*added, *arguments]
 
 
@@ -85,6 +88,14 @@ class _Defaults:
             if name not in known:
                 hint = did_you_mean(name, known) or (f"it can be {', '.join(known)}",)
                 self.refuse(f"there is no {kind} `{name}`: {hint[0]}")
+
+
+def _has_paths(parser: CommandParser, arguments: Sequence[str]) -> bool:
+    """Whether the arguments have paths of events without an option, as `sase shell PATH`."""
+    if all(each.dest != "paths" for each in parser.arguments):
+        return False
+    parsed, _ = parser.parse_known_intermixed_args(arguments)
+    return bool(parsed.paths)
 
 
 def _added(defaults: _Defaults, arguments: Sequence[str]) -> Iterator[str]:

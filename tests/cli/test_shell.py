@@ -224,6 +224,18 @@ def test_a_file_of_options(piped: Piped, tmp_path: Path) -> None:
     assert (status, "there are no events" in err) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("path", "source"), [("e.csv", ""), ("one=e.csv", "FROM one "), ("./e.csv", "")]
+)
+def test_paths_win_over_the_events_of_a_file_of_options(
+    piped: Piped, tmp_path: Path, path: str, source: str
+) -> None:
+    (tmp_path / "sase.toml").write_text('[run]\nevents = "none.csv"\nthreads = 1\n')
+    assert piped(source + PAIR, path)[:2] == (0, TABLE)
+    status, _, err = piped(PAIR, "--threads", "2")
+    assert (status, "none.csv: there is no such file" in err) == (1, True)
+
+
 def test_paths_are_given_once(piped: Piped) -> None:
     status, _, err = piped(PAIR, "e.csv", "--events", "e.csv")
     assert (status, "give paths alone" in err) == (2, True)
