@@ -81,7 +81,8 @@ def _names(place: WordPlace, names: KnownNames, text: str) -> Iterable[str]:
         case "unit":
             return NANOSECONDS
         case "value":
-            return [*variables_in(text), *FUNCTIONS, *AGGREGATES]
+            # Other names, such as that of AT TIME ZONE, are for operations without a call.
+            return [*variables_in(text), *filter(str.isidentifier, FUNCTIONS), *AGGREGATES]
         case "attribute":
             variable, *steps = place.path or ("",)
             return names.attributes(variables_in(text).get(variable), tuple(steps))

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from sase.cli.parser import CommandParser
 
 NAME, TABLE, OFF = "sase.toml", "run", "--no-config"
+REMEDY = f"; {OFF} ignores this file"
 # The options that a file may have: they say how events are read and run, and write nothing.
 OPTIONS = (
     "events", "time", "type", "types", "time-unit", "seq", "longest", "null", "text", "delimiter",
@@ -31,7 +32,10 @@ def with_defaults(
     from sase.base.log import LOG
 
     LOG.info("options of %s", found)
-    added = [*_added(_Defaults(parser, found), arguments)]
+    defaults = _Defaults(parser, found)
+    if _has_paths(parser, arguments):
+        defaults.options.pop("events", None)
+    added = [*_added(defaults, arguments)]
     return [*added, *arguments]
 
 
@@ -67,7 +71,7 @@ class _Defaults:
 
     def refuse(self, message: str) -> NoReturn:
         """End the program with an error of the file."""
-        self._parser.error(f"{self.path}: {message}; {OFF} ignores this file")
+        self._parser.error(f"{self.path}: {message}{REMEDY}")
 
     def _read(self) -> Mapping[str, Any]:
         import tomllib
@@ -84,6 +88,14 @@ class _Defaults:
             if name not in known:
                 hint = did_you_mean(name, known) or (f"it can be {', '.join(known)}",)
                 self.refuse(f"there is no {kind} `{name}`: {hint[0]}")
+
+
+def _has_paths(parser: CommandParser, arguments: Sequence[str]) -> bool:
+    """Whether the arguments have paths of events without an option, as `sase shell PATH`."""
+    if all(each.dest != "paths" for each in parser.arguments):
+        return False
+    parsed, _ = parser.parse_known_intermixed_args(arguments)
+    return bool(parsed.paths)
 
 
 def _added(defaults: _Defaults, arguments: Sequence[str]) -> Iterator[str]:

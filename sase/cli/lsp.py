@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from sase import __version__
-from sase.cli.config import nearest_config, with_defaults
+from sase.cli.config import REMEDY, nearest_config, with_defaults
 from sase.cli.event_arguments import discovered, schema_in
 from sase.cli.parser import CommandParser
 from sase.cli.queries import ArgumentError
@@ -96,5 +96,5 @@ class _ConfiguredParser(CommandParser):
     """A parser that raises its errors: the server continues."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise the error."""
-        raise ArgumentError(message)
+        """Raise the error, without the option that an editor cannot give."""
+        raise ArgumentError(message.removesuffix(REMEDY))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
@@ -114,7 +115,9 @@ def serve(events_of: EventsOf, version: str) -> None:
     server = QueryServer(events_of, version)
     _add_checks(server)
     _add_answers(server)
-    server.start_io()
+    # pygls closes the output that it writes to; standard output must stay open.
+    with open(sys.stdout.fileno(), "wb", closefd=False) as output:
+        server.start_io(stdout=output)
 
 
 def _add_checks(server: QueryServer) -> None:

@@ -121,6 +121,10 @@ def test_an_error_ends_a_pipe(piped: Piped) -> None:
         (".read nothing.sase", "nothing.sase cannot be read"),
         (".output none/x", ".output none/x"),
         (".param x", "give it as NAME=VALUE"),
+        (f".rows {'9' * 5000}", "give a whole number of at most 18 digits"),
+        ("EVENT A a WHERE a.id = :y;", "= .param y=VALUE  sets it"),
+        ("FROM q EVENT A a;", "give them one with  .open q=PATH\n"),
+        ("FROM `my q` EVENT A a;", "give them one with  .open 'my q=PATH'\n"),
     ],
 )
 def test_wrong_commands(piped: Piped, line: str, message: str) -> None:
@@ -166,6 +170,26 @@ def test_output_goes_to_a_file(piped: Piped, tmp_path: Path) -> None:
     assert "<svg" in (tmp_path / "p.html").read_text()
 
 
+@pytest.mark.parametrize("then", ["", " second.txt"])
+def test_a_file_that_is_read_changes_the_output(piped: Piped, tmp_path: Path, then: str) -> None:
+    (tmp_path / "q.sase").write_text(f"{PAIR}.output{then}\n{PAIR}", encoding="utf-8")
+    status, out, err = piped(f".output first.txt\n.read q.sase\n.types\n{PAIR}")
+    rest = f"{TABLE}A\nB\nC\n{TABLE}"
+    assert (status, out) == (0, "" if then else rest), err
+    assert (tmp_path / "first.txt").read_text() == TABLE
+    assert not then or (tmp_path / "second.txt").read_text() == rest
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is a file of Linux")
+def test_a_full_output_is_named_and_left(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shell = session(str(events))
+    assert shell.run(".output /dev/full")
+    assert not shell.run(PAIR.strip(";\n"))
+    assert "error: .output /dev/full: No space left on device" in capsys.readouterr().err
+    assert shell.run(PAIR.strip(";\n"))
+    assert capsys.readouterr().out == TABLE
+
+
 def test_files_of_queries(piped: Piped, tmp_path: Path) -> None:
     (tmp_path / "q.sase").write_text(f"-- a query\n.mode csv\n{PAIR}", encoding="utf-8")
     assert '"a_id"' in piped(".read q.sase")[1]
@@ -192,6 +216,11 @@ def test_streams_are_kept(piped: Piped) -> None:
     assert status == 0
     assert out.startswith("stream up\nstream high\n")
     assert "8    4" in out
+
+
+def test_open_says_that_it_forgets_streams(piped: Piped) -> None:
+    status, _, err = piped(f".open e.csv\n{STREAM}.open e.csv\n.open e.csv\n")
+    assert (status, err.count("sase: the kept streams are forgotten: up\n")) == (0, 1)
 
 
 def test_a_stream_may_end_in_a_comment(piped: Piped) -> None:
@@ -222,6 +251,18 @@ def test_a_file_of_options(piped: Piped, tmp_path: Path) -> None:
     assert piped(PAIR, "--threads", "1")[1] == TABLE
     status, _, err = piped(PAIR, "--no-config")
     assert (status, "there are no events" in err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "source"), [("e.csv", ""), ("one=e.csv", "FROM one "), ("./e.csv", "")]
+)
+def test_paths_win_over_the_events_of_a_file_of_options(
+    piped: Piped, tmp_path: Path, path: str, source: str
+) -> None:
+    (tmp_path / "sase.toml").write_text('[run]\nevents = "none.csv"\nthreads = 1\n')
+    assert piped(source + PAIR, path)[:2] == (0, TABLE)
+    status, _, err = piped(PAIR, "--threads", "2")
+    assert (status, "none.csv: there is no such file" in err) == (1, True)
 
 
 def test_paths_are_given_once(piped: Piped) -> None:
@@ -316,6 +357,8 @@ def test_a_history_that_cannot_be_kept(typed: Piped, monkeypatch: pytest.MonkeyP
         ("EVENT SEQ(", {"A", "B", "C", "ANY"}),
         ("EVENT SEQ(A a, B b) WHERE a.pr", ["price"]),
         ("EVENT SEQ(A a, B b) WHERE a.price > le", ["least", "length"]),
+        ("EVENT SEQ(A a, B b) WHERE a.price > da", ["date_trunc", "day", "date"]),
+        ("EVENT SEQ(A a, B b) WHERE a.price > a", ["a", "abs", "avg"]),
         ("EVENT SEQ(A a, B b)\nWHERE [id] wi", {"with", "within"}),
         (".why EVENT SEQ(A a, B b) WITHIN 5 mi", ["microseconds", "milliseconds", "minutes"]),
     ],

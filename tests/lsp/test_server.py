@@ -63,7 +63,13 @@ def edited(folder: Path, use: Callable[[Editor], Awaitable[None]]) -> None:
     async def run() -> None:
         from pygls.lsp.client import LanguageClient
 
-        client = LanguageClient("test", "1")
+        ended: list[tuple[int | None, bytes]] = []
+
+        class Client(LanguageClient):
+            async def server_exit(self, server: Any) -> None:
+                ended.append((server.returncode, await server.stderr.read()))
+
+        client = Client("test", "1")
         editor = Editor(client, (folder / "q.sase").as_uri())
 
         @client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
@@ -86,6 +92,7 @@ def edited(folder: Path, use: Callable[[Editor], Awaitable[None]]) -> None:
             await client.shutdown_async(None)
             client.exit(None)
             await client.stop()
+        assert ended == [(0, b"")]
 
     asyncio.run(run())
 
@@ -176,6 +183,7 @@ def test_events_and_changes_of_the_options(tmp_path: Path) -> None:
         editor.client.text_document_did_save(saved)
         assert await editor.diagnostics() == []
         assert "did you mean `events`?" in editor.shown[-1]
+        assert "--no-config" not in editor.shown[-1]
 
     edited(tmp_path, use)
 

@@ -14,6 +14,9 @@ from sase.cli.messages import notify
 from sase.cli.queries import ArgumentError, named_value
 from sase.cli.shell.session import MODES, Session
 
+# Python refuses numbers of very many digits.
+DIGITS = 18
+
 
 class ShellCommand(NamedTuple):
     """A command: its argument, its help, and the function that it calls with its argument."""
@@ -113,8 +116,9 @@ def _mode(session: Session, mode: str) -> None:
 
 
 def _rows(session: Session, number: str) -> None:
-    if number and not number.isdecimal():
-        raise ArgumentError(f".rows {number}: give a whole number")
+    if number and not (number.isdecimal() and len(number) <= DIGITS):
+        shown = number[:40]
+        raise ArgumentError(f".rows {shown}: give a whole number of at most {DIGITS} digits")
     if number:
         session.rows = int(number)
     else:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -31,6 +32,12 @@ MODES = ("table", "csv", "json", "jsonl")
 # Words that begin no query, and mean the command of this name.
 BARE = ("help", "quit", "exit")
 FAILED = 1
+# Hints for calls and options, and those for the shell.
+HINTS = (
+    (re.compile(r'give it with  params=\{"(.+?)": …\}'), r".param \1=VALUE  sets it"),
+    (re.compile(r"streams=\{'(\w+)': …\}  \(--input .+?=PATH\)"), r".open \1=PATH"),
+    (re.compile(r"streams=\{'(.+?)': …\}  \(--input .+?=PATH\)"), r".open '\1=PATH'"),
+)
 
 
 class PlacedStatement(NamedTuple):
@@ -54,6 +61,7 @@ class Session:
         self.last: str | None = None
         self._arguments, self._names = arguments, cast("KnownNames | None", None)
         self._output: TextIO | None = None
+        self._standard_output = sys.stdout
         self._reading: list[Path] = []
         self.inputs: dict[str | None, Discovered] = {}
         if arguments.paths:
@@ -86,7 +94,9 @@ class Session:
         self.inputs = {} if unnamed is None else {None: unnamed}
         self.inputs.update(named or {})
         self._arguments, self._names = arguments, None
-        self.streams.clear()
+        if self.streams:
+            notify([f"the kept streams are forgotten: {', '.join(self.streams)}"])
+            self.streams.clear()
 
     @property
     def names(self) -> KnownNames:
@@ -130,15 +140,14 @@ class Session:
     def run(self, item: str) -> bool:
         """Run a statement or a command; report an error, and return whether there was none."""
         try:
-            with redirect_stdout(self._output or sys.stdout):
+            with self._results():
                 if is_command(item):
                     self._run_command(self, item)
                 elif self.has_statement(item):
                     self.run_statement(item.strip())
-            (self._output or sys.stdout).flush()
             return True
         except QueryError as problem:
-            print_diagnostics(problem.diagnostics, sys.stderr)
+            print_diagnostics(map(_with_hints, problem.diagnostics), sys.stderr)
         except (SaseError, ArgumentError) as problem:
             print(f"error: {printable_message(str(problem))}", file=sys.stderr)
         return False
@@ -268,6 +277,24 @@ class Session:
 
     # ---------------------------------------------------------------- output
 
+    @contextmanager
+    def _results(self) -> Iterator[None]:
+        """Send printed text to the file of results, if there is one; a failed one is closed."""
+        try:
+            # Within `.read`, `sys.stdout` may be a file that a later command has closed.
+            with redirect_stdout(self._output or self._standard_output):
+                yield
+            (self._output or self._standard_output).flush()
+        except OSError as problem:
+            if self._output is None or problem.filename is not None:
+                raise
+            path = self._output.name
+            with suppress(OSError):
+                self.close()
+            raise ArgumentError(
+                f".output {path}: {problem.strerror}; later results are printed"
+            ) from problem
+
     def write_to(self, path: str) -> None:
         """Write results to a file from now on; without a path to standard output."""
         self.close()
@@ -279,9 +306,9 @@ class Session:
 
     def close(self) -> None:
         """Close the file of results, if there is one."""
-        if self._output is not None:
-            self._output.close()
-            self._output = None
+        output, self._output = self._output, None
+        if output is not None:
+            output.close()
 
 
 def _print_first(first: list[ResultBatch], count: int) -> None:
@@ -292,6 +319,14 @@ def _print_first(first: list[ResultBatch], count: int) -> None:
     if count and any(map(len, first)):
         shown = Matches.of(first, Report())
         print("\n".join(table_of(shown.to_arrow(), shown.schema.type, table_width())))
+
+
+def _with_hints(diagnostic: Diagnostic) -> Diagnostic:
+    """A diagnostic with the hints for the shell."""
+    hints = diagnostic.hints
+    for pattern, text in HINTS:
+        hints = tuple(pattern.sub(text, each) for each in hints)
+    return replace(diagnostic, hints=hints)
 
 
 def _moved(
