@@ -11,6 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+# The password of an address, which may have any sign but blanks; a port is none.
+_PASSWORD = re.compile(r"(?<=://)([^\s/:@]*):(?!\d+(?:/|\s|$))\S*@")
 # Invisible characters that shape the letters around them in some scripts.
 JOINERS = "\u200c\u200d"
 # The longest line of a message, and the lengths of the beginning and the end kept of a longer one.
@@ -39,7 +41,7 @@ def printable_message(text: str) -> str:
 
 
 def _without_passwords(text: str) -> str:
-    return re.sub(r"(?<=://)([^\s/:@]*):[^\s/@]*@", r"\1:…@", text) if "://" in text else text
+    return _PASSWORD.sub(r"\1:…@", text) if "://" in text else text
 
 
 def _without_middles(text: str) -> str:

@@ -262,6 +262,8 @@ def test_passwords_of_addresses_are_in_no_message() -> None:
     address = "s3://reader:hunter2@store/trades.csv"
     for text in (str(DataError(f"{address} cannot be read")), str(SchemaError(address))):
         assert text.startswith("s3://reader:…@store/trades.csv")
+    for secret in ("a/b", "a@b", "a:b", "5"):
+        assert str(DataError(f"s3://key:{secret}@store/x")) == "s3://key:…@store/x"
     for text in ("https://host:8080/a@b", "a://b c:d@e", "mail me:now@home"):
         assert str(DataError(text)) == text
 

@@ -272,6 +272,8 @@ def test_the_deepest_and_one_deeper(text: Callable[[int], str], deepest: int) ->
     error = error_of(text(deepest + 1), parse)
     assert error is not None
     assert [diagnostic.code for diagnostic in error.diagnostics] == ["nested-too-deeply"]
+    bare_too_deep = text(DEEPEST * 2)
+    assert error_of(bare_too_deep, parse) is not None
     if text in (NESTED["parentheses"], NESTED["set"], TWICE_NESTED["sequence"]):
         in_a_thread(lambda: is_handled(tree, text(deepest)))
     else:
