@@ -17,11 +17,11 @@ import sase
 from sase.errors import SaseError
 from sase.generate import Cluster, GeneratorError, WorkloadName, hadoop_events
 from sase.generate.hadoop import ATTRIBUTES, WORKLOADS
-from tests.seeds import draw_numbers
+from tests.seeds import draw_numbers, share
 
 QUERIES = Path(__file__).parents[2] / "examples" / "queries" / "hadoop"
 TYPES = tomllib.loads((QUERIES / "types.toml").read_text(encoding="utf-8"))
-SEEDS = draw_numbers(4)
+SEEDS = draw_numbers(share(4))
 IMPRECISE = ("q5", "q6")
 
 
