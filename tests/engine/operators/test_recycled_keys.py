@@ -104,8 +104,11 @@ def test_codes_that_are_used_again(
     assert found == expected
 
 
+@pytest.mark.parametrize("size", [7, 25])
 @pytest.mark.parametrize("query", [each for each in QUERIES if "texts" in each])
-def test_codes_of_texts_that_are_used_again(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_codes_of_texts_that_are_used_again(
+    query: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Found by pushes that give up codes at many, as by a run, which gives up none."""
     random = Random(5)
     monkeypatch.setattr(TextDictionary, "is_full", property(lambda _: random.random() < 0.3))
@@ -113,7 +116,7 @@ def test_codes_of_texts_that_are_used_again(query: str, monkeypatch: pytest.Monk
     plan = replace(sase.compile(text, events), options=Options(7, 2, 1))
     expected, matcher, found = told(plan.run(events)), plan.open(), list[Any]()
     known = list[int]()
-    for batch in batches(events, 15):
+    for batch in batches(events, size):
         found += told(matcher.push(batch))
         known.append(len(matcher.pipeline.dictionary.texts))
     assert [*found, *told(matcher.finish())] == expected
