@@ -36,14 +36,16 @@ from tests.faults.processes import QUERY, write_events
 # The seconds after which a process has ended, or it is ended.
 MOST_SECONDS = 300
 # Modules that are loaded here need not be loaded by each, nor do they count in the memory that each
-# may take: whole packages, but none that load Spark.
+# may take: whole packages, but none that load Spark or need an extra.
 PACKAGES = sase.api, sase.cli, sase.diagnostics, sase.engine, sase.generate, sase.planning
+OF_EXTRAS = {"sase.cli.shell.prompt"}
 LOADED = (
     (pyarrow.csv, pyarrow.dataset, pyarrow.parquet),
     tuple(
         import_module(module.name)
         for package in PACKAGES
         for module in walk_packages(package.__path__, f"{package.__name__}.")
+        if module.name not in OF_EXTRAS
     ),
 )
 
