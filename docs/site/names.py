@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from functools import cache, cached_property
-from itertools import chain
 
 import sase
 from docs.site.links import ROOT
@@ -51,10 +50,10 @@ def members_of(owner: type) -> list[str]:
 def is_named(owner: str, name: str, member: object) -> bool:
     """Whether a page names a method as a call, a class method with its class, or a property."""
     if isinstance(member, classmethod | staticmethod):
-        return any(re.search(rf"\b{owner}\.{name}\b", code) for code in chain(*pages()))
+        return any(re.search(rf"\b{owner}\.{name}\b", code) for code, _ in pages())
     if inspect.isfunction(member):
         call = re.compile(rf"[.`]{name}\(|\b{owner}\.{name}\b")
-        return any(call.search(code) for code in chain(*pages()))
+        return any(call.search(code) for code, _ in pages())
     if isinstance(member, property | cached_property):
         read = re.compile(rf"[\w\])]\.{name}\b(?!\()")
         return any(read.search(code) for _, code in pages())

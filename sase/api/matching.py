@@ -96,8 +96,8 @@ def match(
     of each partition, then the first one after it, and so on. "compressed" is a set that can be
     counted and sampled even if it is too large to list. "count" is the number alone; then
     `max_matches` limits the matches that may be enumerated. `timeout` limits the run (seconds, or
-    "5 min"), and `max_memory` the growth of the process (bytes, or "2GB"). `progress` is called
-    with the rows done and all rows (or None), at most ten times a second and at the end.
+    "5 min"), and `max_memory` the growth of the process (bytes, or "2GB"). More is a `BudgetError`.
+    `progress` is called ten times a second at most and at the end, with the rows done and all rows.
 
     Examples:
         >>> events = [{"ts": 1, "type": "A", "id": 7}, {"ts": 2, "type": "B", "id": 7}]
