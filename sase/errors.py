@@ -39,7 +39,16 @@ WORDS = 60
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """A problem of a query: its code, its message, its place, and hints."""
+    """A problem of a query: its code, its message, its place, and hints.
+
+    Examples:
+        >>> try:
+        ...     sase.match("EVENT A WITHIN", [{"ts": 1, "type": "A"}])
+        ... except sase.QueryError as problem:
+        ...     (each,) = problem.diagnostics
+        >>> each.code, each.line, each.column
+        ('unexpected', 1, 15)
+    """
 
     code: str
     message: str
@@ -97,7 +106,15 @@ def _indent(hint: str, margin: str) -> str:
 
 
 class SaseError(Exception):
-    """The root of every exception that this package raises on purpose."""
+    """The root of every exception that this package raises on purpose.
+
+    Examples:
+        >>> try:
+        ...     sase.match("EVENT A a", [{"ts": 1, "type": "A"}], time="t")
+        ... except sase.SaseError as problem:
+        ...     print(f"{type(problem).__name__}: {problem}")
+        SchemaError: there is no time column `t`: did you mean `ts`?; name it with  time=…
+    """
 
     def __str__(self) -> str:
         # The `__str__` of KeyError, which `super` would call, puts the message in quotes.
@@ -110,7 +127,19 @@ class SaseError(Exception):
 
 
 class QueryError(SaseError):
-    """A query that cannot be used; `diagnostics` has the reasons, in text order."""
+    """A query that cannot be used; `diagnostics` has the reasons, in text order.
+
+    Examples:
+        >>> try:
+        ...     sase.match("EVENT A a WHERE a.idd = 1", [{"ts": 1, "type": "A", "id": 7}])
+        ... except sase.QueryError as problem:
+        ...     print(problem)
+        error[unknown-attribute]: the events have no column `idd`
+         --> query:1:19
+        1 | EVENT A a WHERE a.idd = 1
+          |                   ^^^
+          = did you mean `id`?
+    """
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)

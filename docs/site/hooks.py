@@ -6,25 +6,12 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
-import sase
 from docs.site.commands import commands
 from docs.site.diagrams import diagrams
 from docs.site.links import OUTSIDE, ROOT, for_the_site, linked_files, with_anchors
+from docs.site.names import names
 
 PATHS = {place: path for path, place in OUTSIDE.items() if path != "README.md"}
-
-
-def names() -> str:
-    """The public names, functions first, as directives of mkdocstrings."""
-    public = [name for name in sase.__all__ if not name.startswith("__")]
-    functions = [name for name in public if name.islower()]
-    errors = [name for name in public if name.endswith(("Error", "Warning"))]
-    classes = [name for name in public if name not in {*functions, *errors}]
-    parts = {"Functions": functions, "Classes": classes, "Errors and warnings": errors}
-    return "\n\n".join(
-        "\n\n".join([f"## {title}", *(f"::: sase.{name}" for name in sorted(group))])
-        for title, group in parts.items()
-    )
 
 
 # A comment `<!-- made: NAME -->` of a page, and the text in its place.

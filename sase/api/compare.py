@@ -85,6 +85,12 @@ def compare(
     more than `max_matches` matches of a strategy. `timeout` and `max_memory` limit each run. If a
     limit ends a run, the number of matches is reported as "more than" the number found so far. The
     other keywords are those of `match`.
+
+    Examples:
+        >>> events = [{"ts": 1, "type": "A"}, {"ts": 2, "type": "A"}, {"ts": 3, "type": "B"}]
+        >>> comparison = sase.compare("EVENT SEQ(A a, B b)", events)
+        >>> [(each.strategy, each.matches) for each in comparison.measured]
+        [('strict_contiguity', 1), ('skip_till_next_match', 2), ('skip_till_any_match', 2)]
     """
     if max_matches < 1 or (show is not None and show < 0):
         raise PlanError("max_matches is positive, and show is not negative")

@@ -75,6 +75,11 @@ def explain(
     reading and the run of `analyze`, as for `match`. For a script, the plan is that of the
     `statement` of this name, or else of the only result, over the events that it reads; `streams`
     are the events or the schemas of inputs with names.
+
+    Examples:
+        >>> explanation = sase.explain("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10")
+        >>> [operator.name for operator in explanation.operators]
+        ['SequenceScan', 'SequenceConstruction', 'Transformation']
     """
     given: dict[str, Any] = {
         "analyze": analyze, "pushed": pushed, "output": output, "limit": limit, "stats": stats,

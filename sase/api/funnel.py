@@ -35,6 +35,14 @@ def funnel(
     `without` may come between them. `strategies` say which events a match may skip; with several
     of them their counts are side by side. The times are those of the first strategy, and of the
     first match of each key. The other keywords are those of `match`.
+
+    Examples:
+        >>> events = [{"ts": 1, "type": "A", "id": 7}, {"ts": 2, "type": "B", "id": 7}]
+        >>> print(sase.funnel(events, ["A", "B"], by="id", within=10))
+        step                                  keys  of first  of previous  lost  median time
+        ----  ------------------------------  ----  --------  -----------  ----  -----------
+        A     ██████████████████████████████     1    100.0%
+        B     ██████████████████████████████     1    100.0%       100.0%     0            1
     """
     asked = FunnelQueries.of(steps, by, within, without, strategies)
     if asked.definitions:

@@ -49,10 +49,11 @@ def interval(
         PlanError: an option is invalid.
         SchemaError: there is no such column, or it cannot be a column of times.
 
-    >>> import pyarrow as pa
-    >>> events = pa.table({"ts": [100, 115], "type": ["Load", "Task"]})
-    >>> sase.interval(events, before=15, type="Load").select(["lo", "hi"]).to_pydict()
-    {'lo': [85, 115], 'hi': [100, 115]}
+    Examples:
+        >>> import pyarrow as pa
+        >>> events = pa.table({"ts": [100, 115], "type": ["Load", "Task"]})
+        >>> sase.interval(events, before=15, type="Load").select(["lo", "hi"]).to_pydict()
+        {'lo': [85, 115], 'hi': [100, 115]}
     """
     check_name("time", time, may_be_none=False)
     if len(set(columns)) != 2 or not all(isinstance(name, str) for name in columns):

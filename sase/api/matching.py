@@ -84,25 +84,25 @@ def match(
     pyarrow Table, RecordBatch or reader, a data frame, a relation of DuckDB (of which only the
     needed columns are computed), a list of dicts, or a dict of type name → any of these. In files,
     the columns of time and type are found by their usual names. `seq` is the column that orders
-    events of the same time, or "#row" for their row in the input. `plan` is the name of a recipe,
-    or the path of your own one.
+    events of the same time, or "#row" for their row in the input. A script with one result is a
+    query, too; `streams` are its inputs with names. `plan` is the name or the path of a recipe.
 
-    A row is bad if its time, type, `seq`, or a column that the query names cannot be read. A bad
-    row is an error. With `on_bad_row="quarantine"`, it is left out and put into
-    `Matches.report.quarantined`. In CSV the texts of `null` are missing values, and the columns of
-    `text` are text. `stats` are statistics of the events, or the path of a file with them, by which
-    the optimizer chooses. Without them, it measures a sample if the events are enough for that.
+    A row is bad if its time, type, `seq`, or a column that the query names cannot be read. It is an
+    error, or with `on_bad_row="quarantine"` left out and put into `Matches.report.quarantined`. In
+    CSV the texts of `null` are missing values, and the columns of `text` are text. The optimizer
+    chooses by `stats`, statistics of the events or the path of a file with them, or by a sample.
 
     `output` is the form of the result. "all" lists every match. "non_overlap" lists the first match
     of each partition, then the first one after it, and so on. "compressed" is a set that can be
     counted and sampled even if it is too large to list. "count" is the number alone; then
-    `max_matches` limits the matches that may be enumerated. `timeout` limits the time of the run:
-    seconds, or "30s" or "5 min". `max_memory` limits the growth of the process: bytes, or "2GB".
-    Exceeding them is a `TimeLimitError` or a `BudgetError`. `progress` is called with the rows done
-    and all rows (or None), at most ten times a second and at the end.
+    `max_matches` limits the matches that may be enumerated. `timeout` limits the run (seconds, or
+    "5 min"), and `max_memory` the growth of the process (bytes, or "2GB"). More is a `BudgetError`.
+    `progress` is called ten times a second at most and at the end, with the rows done and all rows.
 
-    A script with one result, which no other statement reads, is a query, too; `streams` are its
-    inputs with names.
+    Examples:
+        >>> events = [{"ts": 1, "type": "A", "id": 7}, {"ts": 2, "type": "B", "id": 7}]
+        >>> sase.match("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events).rows.to_pydict()
+        {'a': [0], 'b': [1]}
     """
     check_output(output)
     check_bounds(threads, max_matches)
@@ -182,6 +182,14 @@ def compile(
     `schema` is a `sase.Schema`, a schema of Arrow, or sample events; then the keywords describe the
     columns. `lateness` is how late rows of a stream may be: a `timedelta`, a text like "5 seconds",
     or a number of integer times.
+
+    Examples:
+        >>> events = [{"ts": 1, "type": "A", "id": 7}, {"ts": 2, "type": "B", "id": 7}]
+        >>> plan = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events)
+        >>> print(plan)
+        Transformation
+          SequenceConstruction window=10
+            SequenceScan components=[a, b] tests=[id] stacks=AIS partitions=[[id]] window=10
     """
     check_is_listed(output)
     known = compile_query(

@@ -38,6 +38,14 @@ class Plan:
     `steps` are the rewrites of the recipe, each with whether it applied. `on_bad_row` says whether
     a bad row is an "error" or is put into "quarantine". `lateness` is how long events of a stream
     may be late, in raw units of the time column. `params` are the values of parameters by name.
+
+    Examples:
+        >>> events = [{"ts": 1, "type": "A", "id": 7}, {"ts": 2, "type": "B", "id": 7}]
+        >>> plan = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events)
+        >>> plan.run(events).rows.to_pydict()
+        {'a': [0], 'b': [1]}
+        >>> sase.Plan.from_json(plan.to_json()) == plan
+        True
     """
 
     query: str

@@ -49,6 +49,16 @@ class Script:
     A statement that names something that the events lack is set aside with a `StatementWarning`,
     and so are the statements that read it. The others run. If the script is `strict`, this is an
     error.
+
+    Examples:
+        >>> events = [{"ts": 1, "type": "A", "v": 3}, {"ts": 2, "type": "A", "v": 5}]
+        >>> script = sase.Script(
+        ...     "CREATE STREAM rises AS EVENT SEQ(A a, A b) RETURN Rise(b.v - a.v AS v);"
+        ...     "CREATE STREAM steep AS FROM rises EVENT Rise r WHERE r.v > 1",
+        ...     events,
+        ... )
+        >>> {name: len(matches) for name, matches in script.run(events).items()}
+        {'rises': 1, 'steep': 1}
     """
 
     @takes_input_options
@@ -222,6 +232,14 @@ class ScriptMatcher:
 
     `push`, `advance` and `finish` return the matches by the names of the statements, without
     statements that found none. Only one thread at a time may call the matcher.
+
+    Examples:
+        >>> events = [{"ts": 1, "type": "A"}, {"ts": 2, "type": "B"}]
+        >>> matcher = sase.Script("EVENT SEQ(A a, B b); EVENT B b", events).open()
+        >>> {name: len(matches) for name, matches in matcher.push(None, events).items()}
+        {'query_1': 1, 'query_2': 1}
+        >>> matcher.finish()
+        {}
     """
 
     def __init__(

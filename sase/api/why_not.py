@@ -58,11 +58,15 @@ def why(
     many partial matches each search may find, and `seconds` how long all searches may take by
     `clock`. A number that was cut off by these limits is reported with "at least".
 
-    For a pattern with choices, each branch is explained, with an equal part of the seconds. For a
-    pattern with repeated groups, one iteration of each is explained. `timeout` and `max_memory`
-    limit the whole call; exceeding them is an error. For a script, the `statement` of this name is
-    explained, or else the only result, over the events that it reads; `streams` are the inputs with
-    names. The other keywords are those of `match`.
+    Each branch of a pattern with choices is explained, with an equal part of the seconds, and one
+    iteration of each repeated group. `timeout` and `max_memory` limit the whole call. Of a script,
+    the `statement` of this name is explained, or else the only result; `streams` are the inputs
+    with names. The other keywords are those of `match`.
+
+    Examples:
+        >>> events = [{"ts": 1, "type": "A"}, {"ts": 99, "type": "B"}]
+        >>> sase.why("EVENT SEQ(A a, B b) WITHIN 10", events).words[-1]
+        'without WITHIN 10 there would be 1 match'
     """
     from sase.diagnostics.why_not.budget import Budget
     from sase.diagnostics.why_not.explain import explain

@@ -67,6 +67,11 @@ class Schema:
     of the latest; `longest` is then the greatest distance of the two in raw units. If it
     `has_others`, events may have types that are not listed, with `columns`. `clock` is the type of
     time if no column declares it.
+
+    Examples:
+        >>> plan = sase.compile("EVENT SEQ(A a, B b)", sase.Schema(time="at", type="kind"))
+        >>> plan.run([{"at": 1, "kind": "A"}, {"at": 2, "kind": "B"}]).rows.to_pydict()
+        {'a': [0], 'b': [1]}
     """
 
     types: tuple[EventType, ...] | None = None

@@ -139,10 +139,14 @@ def aggregate(
 
     `trend` promises that adding events, anywhere, never lowers the value ("rising") or never raises
     it ("falling"), and that nothing raises. An aggregate of the same name is replaced, for plans
-    opened later. An invalid definition raises `PlanError`:
+    opened later. An invalid definition raises `PlanError`.
 
-        sase.aggregate("decayed", 0.0, lambda state, value: 0.5 * state + value)
-        sase.match("EVENT A+ a[] HAVING decayed(a[].p) > 3 WITHIN 100", events)
+    Examples:
+        >>> events = [{"ts": 1, "type": "A", "p": 4.0}, {"ts": 2, "type": "A", "p": 1.0}]
+        >>> sase.aggregate("faded", 0.0, lambda state, value: 0.5 * state + value)
+        >>> matches = sase.match("EVENT A{2} a[] RETURN faded(a[].p) AS value", events)
+        >>> matches.to_arrow()["value"].to_pylist()
+        [3.0]
     """
     given = _checked_name(name)
     parts = start if isinstance(start, tuple) else (start,)

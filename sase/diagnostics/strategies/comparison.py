@@ -89,6 +89,12 @@ class Comparison:
 
     The strictest strategy is first. `differences` between neighbours are computed for small inputs,
     or on demand; `notes` name the parts that were left out.
+
+    Examples:
+        >>> events = [{"ts": 1, "type": "A"}, {"ts": 2, "type": "X"}, {"ts": 3, "type": "B"}]
+        >>> comparison = sase.compare("EVENT SEQ(A a, B b)", events)
+        >>> [(each.strategy, each.matches) for each in comparison.measured]
+        [('strict_contiguity', 0), ('skip_till_next_match', 1), ('skip_till_any_match', 1)]
     """
 
     rows: int

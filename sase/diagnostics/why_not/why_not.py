@@ -32,6 +32,12 @@ class WhyNot:
     `words` are sentences. If the budget stopped a search, `is_complete` is false and numbers are
     lower bounds. `shown` are the attributes in the text. For a pattern with choices, each of the
     `branches` has all this, and the whole has only the matches and the words.
+
+    Examples:
+        >>> events = [{"ts": 1, "type": "A"}, {"ts": 99, "type": "B"}]
+        >>> why = sase.why("EVENT SEQ(A a, B b) WITHIN 10", events)
+        >>> str(why.matches), {str(each): str(each.matches) for each in why.left_out}
+        ('0', {'WITHIN 10': '1'})
     """
 
     matches: Count

@@ -178,6 +178,16 @@ class Matcher:
     Row numbers in the results of `push`, `advance` and `finish` count from the first row pushed. A
     `guard` ends calls that exceed its limits, and `check` ends the run to which the calls belong.
     `key_texts` and `conditions` are those of all matchers of a stream.
+
+    Examples:
+        >>> events = [{"ts": 1, "type": "A", "id": 7}, {"ts": 2, "type": "B", "id": 7}]
+        >>> matcher = sase.compile("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events).open()
+        >>> for event in events:
+        ...     print(len(matcher.push([event])))
+        0
+        1
+        >>> len(matcher.finish())
+        0
     """
 
     def __init__(

@@ -73,7 +73,16 @@ class StepCount:
 
 @dataclass(frozen=True)
 class Funnel:
-    """The steps of a funnel in order. `by` names the key, and no event is of a `missing` step."""
+    """The steps of a funnel in order. `by` names the key, and no event is of a `missing` step.
+
+    Examples:
+        >>> events = [{"ts": 1, "type": "A", "id": 7}, {"ts": 2, "type": "B", "id": 7}]
+        >>> funnel = sase.funnel(events, ["A", "B", "C"], by="id")
+        >>> [(step.name, step.keys, step.lost) for step in funnel.steps]
+        [('A', 1, 0), ('B', 1, 0), ('C', 0, 1)]
+        >>> funnel.missing
+        ('C',)
+    """
 
     steps: tuple[StepCount, ...]
     by: tuple[str, ...]

@@ -46,6 +46,14 @@ class Matches(Sequence[dict[str, Any]]):
     for each variable or the columns of RETURN, `ts_start`, `ts_end` and `detected_at`. `to_reader`
     gives the same batch by batch, without keeping them. A pickle or copy has the results and the
     report, not the input.
+
+    Examples:
+        >>> events = [{"ts": 1, "type": "A", "id": 7}, {"ts": 2, "type": "B", "id": 7}]
+        >>> matches = sase.match("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events)
+        >>> len(matches), matches[0]["b"]
+        (1, {'ts': 2, 'type': 'B', 'id': 7})
+        >>> matches.to_arrow()["detected_at"].to_pylist()
+        [2]
     """
 
     def __init__(

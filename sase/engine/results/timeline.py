@@ -104,6 +104,12 @@ class Timeline:
     matches are far apart, they are `aligned`: times count from the first event of each, and there
     are no such events. `ticks` are raw times with their texts. `notes` name the parts that are not
     drawn.
+
+    Examples:
+        >>> events = [{"ts": 1, "type": "A", "id": 7}, {"ts": 2, "type": "B", "id": 7}]
+        >>> sase.match("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10", events).timeline()
+        1 match
+        match 1: a A 1 (row 0) → b B 2 (row 1)
     """
 
     matches: tuple[ShownMatch, ...]

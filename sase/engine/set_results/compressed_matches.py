@@ -41,6 +41,14 @@ class CompressedMatches:
     `counts_paths` is true, and no method examines single matches. Otherwise each question searches
     for the matches one by one, keeping them only if they are few; `reasons` say why. Methods that
     would examine more than `budget` matches refuse.
+
+    Examples:
+        >>> events = [{"ts": n, "type": "A", "v": n} for n in range(100)]
+        >>> matches = sase.match("EVENT A+ a[]", events, output="compressed")
+        >>> matches.count()
+        1267650600228229401496703205375
+        >>> matches.aggregate("max", "a[].v")
+        99
     """
 
     def __init__(

@@ -263,6 +263,12 @@ class MatchCount(int):
 
     `is_counted` is true if no match was examined. Otherwise they were found one by one, counted and
     dropped, and the notes of `report` say why.
+
+    Examples:
+        >>> events = [{"ts": n, "type": "A"} for n in range(64)]
+        >>> count = sase.match("EVENT A+ a[]", events, output="count")
+        >>> count, count.is_counted
+        (18446744073709551615, True)
     """
 
     report: Report

@@ -19,6 +19,15 @@ class Explanation(Documented, ExplainedPlan):
 
     `to_dict` returns its documented form (docs/explain.md). The page and the graph are made from
     it.
+
+    Examples:
+        >>> print(sase.explain("EVENT SEQ(A a, B b) WHERE [id] WITHIN 10").to_automaton())
+        automaton, skip_till_any_match: a run may ignore any event
+            a: A
+            b: B
+            START -> a  begin
+            a -> b      begin
+            b -> END    match
     """
 
     def __str__(self) -> str:
