@@ -70,6 +70,7 @@ def shown_by_python() -> Iterator[tuple[str, str]]:
     yield "page", explained.to_html()
     yield "why", str(sase.why(NONE, EVENTS))
     yield "why in a session", repr(sase.why(NONE, EVENTS))
+    yield "a picture of near misses", str(sase.why(NONE, EVENTS).timeline)
     yield "compare", str(sase.compare(QUERY, EVENTS))
     yield "compare in a session", repr(sase.compare(QUERY, EVENTS))
     yield (
@@ -135,6 +136,8 @@ def test_pages_run_nothing() -> None:
         (explained._repr_html_(), 0),
         (matches._repr_html_(), 0),
         (plan()._repr_html_(), 0),
+        (sase.why(NONE, EVENTS).to_html(), 0),
+        (sase.why(NONE, EVENTS)._repr_html_(), 0),
     ]:
         assert is_harmless(page)
         found = Page(page)

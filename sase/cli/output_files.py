@@ -88,6 +88,14 @@ def check_place(target: Target) -> None:
         )
 
 
+def check_page(arguments: Namespace) -> None:
+    """Refuse a page (`--html`) that cannot be written, or over a file that is read."""
+    if arguments.html is not None:
+        target = Target("--html", arguments.html)
+        check_place(target)
+        check_unread(target, arguments)
+
+
 def check_local(target: Target) -> None:
     """Refuse a file of another machine."""
     if "://" in target.path:

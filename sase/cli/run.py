@@ -21,7 +21,7 @@ from sase.cli.event_arguments import (
 )
 from sase.cli.follow import check_followed, follow
 from sase.cli.messages import Progress, counted, notify, warnings_as_messages
-from sase.cli.output_files import Target, add_csv_safe, check_place, check_unread, is_same
+from sase.cli.output_files import add_csv_safe, check_page, is_same
 from sase.cli.queries import STANDARD_INPUT, ArgumentError, Terminated, refuse_given
 from sase.cli.results import SHOWN, Delivery, OutputFiles, deliver_form, output_files
 from sase.cli.script_arguments import (
@@ -188,11 +188,9 @@ def _check_page(program: GivenProgram, files: OutputFiles) -> None:
         refuse_given(given, "a script")
     if arguments.output in FORMS:
         refuse_given(given, f"--output {arguments.output}, which lists no matches")
-    target = Target("--html", arguments.html)
-    check_place(target)
-    check_unread(target, arguments)
+    check_page(arguments)
     for path in (*files.matches.values(), *files.bad_rows.values()):
-        if is_same(path, target.path):
+        if is_same(path, arguments.html):
             raise ArgumentError(
                 f"--html {path}: other results are written there: name another file"
             )

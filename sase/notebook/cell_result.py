@@ -47,7 +47,7 @@ class CellResult:
             parts["Timeline"] = picture
         parts["Plan"] = _preformatted(self.plan)
         if self.why is not None:
-            parts["Why not"] = _preformatted(self.why)
+            parts["Why not"] = self.why._repr_html_()
         chosen = "Matches" if self.why is None else "Why not"
         tabs = (
             f'<label><input type="radio" name="tab"{" checked" * (name == chosen)}>{name}</label>'

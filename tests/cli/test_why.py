@@ -84,6 +84,35 @@ def test_some_of_the_events(capsys: pytest.CaptureFixture[str]) -> None:
     assert (found["rows"], found["looked_at"]) == (60, 12)
 
 
+def test_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert why("-q", QUERY, "--html", "why.html") == 0
+    out, err = capsys.readouterr()
+    found = sase.why(QUERY, EVENTS.drop_columns(["s"]))
+    assert out == f"{found}\n" and "sase: the report with a picture: why.html\n" in err
+    page = Path("why.html").read_text(encoding="utf-8")
+    assert page == found.to_html()
+    assert page.count("<svg") == 1 and "There is no match." in page
+    assert not any(f"<{tag}" in page for tag in ("script", "link", "img", "iframe"))
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("there/is/none.html", "there is no folder there/is"),
+        ("events.parquet", "would be written over the events"),
+        (".", "this is a folder"),
+    ],
+)
+def test_a_page_that_cannot_be_written(
+    file: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = Path("events.parquet").read_bytes()
+    assert why("-q", QUERY, "--html", file) == 2
+    out, err = capsys.readouterr()
+    assert said in err and not out
+    assert Path("events.parquet").read_bytes() == before
+
+
 def test_bounds(capsys: pytest.CaptureFixture[str]) -> None:
     assert why("-q", "EVENT SEQ(A a, C c)", "--most", "5", "--seconds", "100") == 0
     assert "at least" in capsys.readouterr().out

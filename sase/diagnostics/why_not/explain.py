@@ -13,7 +13,13 @@ from sase.diagnostics.why_not.budget import Budget, Count
 from sase.diagnostics.why_not.candidates import ComponentCandidates, are_barred, candidates_of
 from sase.diagnostics.why_not.event_sample import EventSample, sample_events
 from sase.diagnostics.why_not.funnel import funnel_of
-from sase.diagnostics.why_not.near_misses import NearMisses, NearMissSearch, table_of
+from sase.diagnostics.why_not.near_misses import (
+    NearMisses,
+    NearMissSearch,
+    nearest_of,
+    table_of,
+)
+from sase.diagnostics.why_not.picture import picture_of
 from sase.diagnostics.why_not.query_parts import bare, needing_window, parts_of
 from sase.diagnostics.why_not.search import RelaxedSearch
 from sase.diagnostics.why_not.sentences import sentences
@@ -64,6 +70,7 @@ def explain(
     longest = longest_of(matches, search)
     limits = ([] if sample.is_whole else [PARTLY]) + ([ENDED] if search.is_cut else [])
     limits += finder.limits
+    chosen = nearest_of(misses, near)
     names = dict.fromkeys((*plan.schema.times, *plan.attributes))
     why = WhyNot(
         matches,
@@ -73,10 +80,11 @@ def explain(
         levels,
         left_out,
         fewest,
-        table_of(query, misses, sample.history, plan.schema, near),
+        table_of(query, chosen, sample.history, plan.schema),
         (),
         not limits,
         tuple(name for name in names if name != plan.schema.type),
+        picture_of(search, sample.history, chosen, levels),
     )
     result, *words = sentences(why, sample.types, misses, needing_window(query), longest)
     texts = text_warnings(plan, events) if isinstance(events, Files) else ()

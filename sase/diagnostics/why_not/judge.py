@@ -33,10 +33,11 @@ WHOLE = 1e15  # smaller integers are shown in full
 
 @dataclass(frozen=True)
 class Failure:
-    """The shortfall as a share of the required amount, and as text."""
+    """The shortfall as a share of the required amount, and as text; events against the match."""
 
     share: float
     text: str
+    against: tuple[int, ...] = ()
 
 
 def miscount(component: BoundComponent, match: Match) -> Failure | None:

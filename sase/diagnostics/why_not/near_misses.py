@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sase.binding import BoundQuery, Schema
-from sase.binding.bound import Comparison, Condition, When, WindowKind
+from sase.binding.bound import BoundComponent, Comparison, Condition, When, WindowKind
 from sase.cached_property import cached_property
 from sase.diagnostics.attributes import Attributes
 from sase.diagnostics.strategies.match_replay import MatchReplay, replayed_plan
@@ -245,7 +245,9 @@ class NearMissSearch:
             return None
         rows = self._sample.history.rows(np.arange(first, end)).tolist()
         sentences = replay.reasons(forbidden, rows.__getitem__)
-        return Failure(len(forbidden) / (len(forbidden) + len(events)), "; ".join(sentences))
+        share = len(forbidden) / (len(forbidden) + len(events))
+        against = tuple(first + each.position for each in forbidden)
+        return Failure(share, "; ".join(sentences), against)
 
     @cached_property
     def _replayed_plan(self) -> EnginePlan:
@@ -374,20 +376,22 @@ APART = 2.0
 
 
 def table_of(
-    query: BoundQuery, found: Sequence[NearMisses], history: RowHistory, schema: Schema, near: int
+    query: BoundQuery,
+    chosen: Sequence[tuple[QueryPart, NearMiss]],
+    history: RowHistory,
+    schema: Schema,
 ) -> pa.Table:
-    """Make a table of the nearest misses; a negative component has the forbidding event."""
-    chosen = _ranked(found, near)
+    """Make a table of near misses; a negative component has the forbidding event."""
     # The form of a match does not depend on how it was found.
     plan = EnginePlan(basic_plan(_with_negatives(query)), schema, query.definitions)
     shape = ResultSchema.of(plan, Interner())
     matches = [miss.match for _, miss in chosen]
-    positions = _positions(query, matches, as_matrix=not plan.has_series)
+    positions = positions_of(query.components, matches, as_matrix=not plan.has_series)
     events = MatchBatch(shape, history, (Results(positions),))
     table, shares = events.table(), [miss.failure.share for _, miss in chosen]
     return pa.table(
         {
-            "stopped_by": pa.array([text for text, _ in chosen], pa.string()),
+            "stopped_by": pa.array([part.text for part, _ in chosen], pa.string()),
             "by": pa.array([miss.failure.text or None for _, miss in chosen], pa.string()),
             "distance": pa.array([None if s != s else s for s in shares], pa.float64()),
             "rows": structs(events.rows()),
@@ -396,14 +400,14 @@ def table_of(
     )
 
 
-def _ranked(found: Sequence[NearMisses], near: int) -> list[tuple[str, NearMiss]]:
-    """The nearest misses of all parts, each with the part's text."""
+def nearest_of(found: Sequence[NearMisses], near: int) -> list[tuple[QueryPart, NearMiss]]:
+    """The nearest misses of all parts, each with its part."""
     ranks = sorted(
         (APART if each.part.kind is PartKind.TEST else miss.rank, place, number)
         for number, each in enumerate(found)
         for place, miss in enumerate(each.misses)
     )
-    return [(found[n].part.text, found[n].misses[place]) for _, place, n in ranks[:near]]
+    return [(found[n].part, found[n].misses[place]) for _, place, n in ranks[:near]]
 
 
 def _with_negatives(query: BoundQuery) -> BoundQuery:
@@ -415,13 +419,13 @@ def _with_negatives(query: BoundQuery) -> BoundQuery:
     return replace(bare(query), components=components, conjuncts=(), having=None)
 
 
-def _positions(
-    query: BoundQuery, matches: Sequence[Match], *, as_matrix: bool
+def positions_of(
+    components: Sequence[BoundComponent], matches: Sequence[Match], *, as_matrix: bool
 ) -> Numbers | Bindings:
     """The positions that every component binds in matches."""
-    bound = [[match.get(each.index, ()) for each in query.components] for match in matches]
+    bound = [[match.get(each.index, ()) for each in components] for match in matches]
     events = np.array([e for match in bound for series in match for e in series], np.int64)
-    shape = len(matches), len(query.components)
+    shape = len(matches), len(components)
     if as_matrix:
         return np.ascontiguousarray(events.reshape(shape).T)
     lengths = np.array([[*map(len, match)] for match in bound], np.int64).reshape(shape)

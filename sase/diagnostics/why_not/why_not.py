@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from html import escape
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -15,10 +17,12 @@ from sase.diagnostics.why_not.candidates import ComponentCandidates
 from sase.diagnostics.why_not.funnel import FunnelLevel, FunnelStep
 from sase.engine.results.arrow_columns import python_values, structs
 from sase.engine.results.repr import text_table
+from sase.engine.results.timeline import Timeline, page
 from sase.printable import printable, printable_lines
 
 # The most events of a series in the text.
 MOST_EVENTS = 4
+NO_PICTURE = Timeline((), 0, (), (), 0, 1, title="no near miss")
 FUNNEL = ["component", "events", "pass", "in order", "reach it", "partial"]
 
 
@@ -30,8 +34,10 @@ class WhyNot:
     component, `levels` is the funnel, `left_out` the matches without each part; `fewest` are the
     parts to leave out if no single one helps. `near_misses` is a pyarrow table, nearest first;
     `words` are sentences. If the budget stopped a search, `is_complete` is false and numbers are
-    lower bounds. `shown` are the attributes in the text. For a pattern with choices, each of the
-    `branches` has all this, and the whole has only the matches and the words.
+    lower bounds. `shown` are the attributes in the text. `timeline` is a picture of the near misses
+    along time, or if there is none, of a partial match and the component that it lacks. For a
+    pattern with choices, each of the `branches` has all this, and the whole has only the matches
+    and the words.
 
     Examples:
         >>> events = [{"ts": 1, "type": "A"}, {"ts": 99, "type": "B"}]
@@ -51,6 +57,7 @@ class WhyNot:
     words: tuple[str, ...]
     is_complete: bool
     shown: tuple[str, ...] = field(default=(), repr=False)
+    timeline: Timeline = field(default=NO_PICTURE, repr=False)
     branches: tuple[WhyNot, ...] = ()
 
     @property
@@ -75,6 +82,23 @@ class WhyNot:
             [*map(_sentence, self.words)],
         ]
         return "\n\n".join(printable_lines("\n".join(block)) for block in blocks if block)
+
+    def _repr_html_(self) -> str:
+        """Return the pictures, and the text."""
+        return self._drawn(f"sase-hatch-{uuid4().hex[:12]}")
+
+    def _drawn(self, hatch: str) -> str:
+        shown, pictures = self.branches or (self,), list[str]()
+        for number, each in enumerate(shown, 1):
+            if self.branches:
+                of = f"branch {number} of {len(shown)}: {each.pattern}"
+                pictures.append(f"<p>{escape(printable(of))}</p>")
+            pictures.append(each.timeline.drawn(f"{hatch}-{number}"))
+        return f"{''.join(pictures)}<pre>{escape(str(self))}</pre>"
+
+    def to_html(self) -> str:
+        """Return a page with the pictures and the text, which needs no other file."""
+        return page(_sentence(self.words[0]), self._drawn("sase-hatch"))
 
     def _of_branches(self) -> Iterator[str]:
         """How often each branch matches, then each branch."""

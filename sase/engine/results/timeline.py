@@ -1,4 +1,4 @@
-"""Matches along time: events, skipped events, absences and windows, as a value, text and picture.
+"""Matches and near misses along time: events, absences and windows, as a value, text and picture.
 
 The picture is SVG in which shapes and patterns, not colours alone, carry meaning.
 """
@@ -16,6 +16,8 @@ from sase.printable import printable, printable_lines
 
 # Points of the picture: labels, the time axis, a row, the bars of the density, the margin.
 LEFT, PLOT, ROW, BARS, MARGIN = 150, 640, 48, 44, 30
+# The height of a line with a reason, and its most characters.
+REASON, LONGEST = 16, 120
 WIDTH = LEFT + PLOT + MARGIN
 # Its contrast is at least 3:1 on white and on near black.
 COLOUR = "#4b7bec"
@@ -54,12 +56,26 @@ class Absence(NamedTuple):
     end: int
 
 
+class Stop(NamedTuple):
+    """The reason that stopped a near miss, and its raw time.
+
+    `against` are the events that forbid it. Of a partial match, `missing` is the component without
+    an event, and the time is the end of its window.
+    """
+
+    reason: str
+    at: int
+    against: tuple[ShownEvent, ...] = ()
+    missing: str = ""
+
+
 @dataclass(frozen=True)
 class ShownMatch:
     """A match by its number among all matches, and the events that it skipped.
 
-    `skipped` are the events from its first to its last one that it does not bind, of its key if the
-    query has one. `window` is the time in which the window lets events be, if it is drawn.
+    A near miss, or a partial match, has a `stop`. `skipped` are the events from its first to its
+    last one that it does not bind, of its key if the query has one. `window` is the time in which
+    the window lets events be, if it is drawn.
     """
 
     number: int
@@ -67,23 +83,40 @@ class ShownMatch:
     skipped: tuple[ShownEvent, ...] = ()
     absences: tuple[Absence, ...] = ()
     window: tuple[int, int] | None = None
+    stop: Stop | None = None
+
+    @property
+    def against(self) -> tuple[ShownEvent, ...]:
+        """The events that forbid it."""
+        return () if self.stop is None else self.stop.against
+
+    @property
+    def name(self) -> str:
+        """Its kind, with its number where there may be several."""
+        if self.stop is None:
+            return f"match {self.number:,}"
+        return "partial match" if self.stop.missing else f"near miss {self.number:,}"
 
     @property
     def ends(self) -> tuple[int, int]:
         """The earliest and the latest time that is drawn of it, without its window."""
-        own = [event.time for event in self.events]
+        own = [event.time for event in (*self.events, *self.against)]
+        own += [self.stop.at] if self.stop else []
         times = (*own, *(time for each in self.absences for time in each[1:]))
         return min(times), max(times)
 
     @property
     def sentence(self) -> str:
         """The match as text."""
-        bound = " → ".join(f"{e.variable} {e.type} {e.at} (row {e.row:,})" for e in self.events)
-        absent = "".join(f"; no {each.name}" for each in self.absences)
+        bound = " → ".join(map(_named, self.events))
+        no = "no" if self.stop is None else "must have no"
+        absent = "".join(f"; {no} {each.name}" for each in self.absences)
         counts = Counter(event.type for event in self.skipped)
         kinds = ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
         skipped = f"; skipped {kinds}" if kinds else ""
-        return printable(f"match {self.number:,}: {bound}{absent}{skipped}")
+        against = f"; against it: {', '.join(map(_named, self.against))}" if self.against else ""
+        reason = f"; {self.stop.reason}" if self.stop else ""
+        return printable(f"{self.name}: {bound}{absent}{skipped}{against}{reason}")
 
 
 class Density(NamedTuple):
@@ -103,7 +136,7 @@ class Timeline:
     key in the time that is drawn, or those of the drawn matches, skipped ones included. If the
     matches are far apart, they are `aligned`: times count from the first event of each, and there
     are no such events. `ticks` are raw times with their texts. `notes` name the parts that are not
-    drawn.
+    drawn. A `title` takes the place of the numbers of matches.
 
     Examples:
         >>> events = [{"ts": 1, "type": "A", "id": 7}, {"ts": 2, "type": "B", "id": 7}]
@@ -122,10 +155,13 @@ class Timeline:
     density: Density | None = None
     key: Mapping[str, object] | None = None
     notes: tuple[str, ...] = ()
+    title: str = ""
 
     @property
     def heading(self) -> str:
-        """The numbers of matches and of those that are drawn."""
+        """The numbers of matches and of those that are drawn, or the title."""
+        if self.title:
+            return printable(self.title)
         of = ", ".join(f"{name} = {value}" for name, value in (self.key or {}).items())
         found = "1 match" if self.count == 1 else f"{self.count:,} matches"
         drawn = f", the first {len(self.matches):,} drawn" if len(self.matches) < self.count else ""
@@ -148,22 +184,27 @@ class Timeline:
     def _repr_html_(self) -> str:
         """Return the heading, the picture if there is a match, and the notes as paragraphs."""
         # Browsers draw none of a pattern in a hidden part of the page, so each picture has its own.
-        return self._drawn(f"sase-hatch-{uuid4().hex[:12]}")
+        return self.drawn(f"sase-hatch-{uuid4().hex[:12]}")
 
-    def _drawn(self, hatch: str) -> str:
+    def drawn(self, hatch: str) -> str:
+        """The same; the pattern of the picture has the name `hatch`."""
         notes = "".join(f"<p>{_text(note)}</p>" for note in self.notes)
         drawing = _svg(self, hatch) if self.matches else ""
         return f"<div><p><b>{_text(self.heading)}</b></p>{drawing}{notes}</div>"
 
     def to_html(self) -> str:
         """Return a page with the picture and the same as text, which needs no other file."""
-        title, text = escape(self.heading), escape(str(self))
-        return (
-            f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-            f"<style>\n{STYLE}\n</style></head>\n<body>{self._drawn('sase-hatch')}\n"
-            f"<details><summary>The same as text</summary><pre>{text}</pre></details>"
-            "</body></html>\n"
-        )
+        text = f"<summary>The same as text</summary><pre>{escape(str(self))}</pre>"
+        return page(self.heading, f"{self.drawn('sase-hatch')}\n<details>{text}</details>")
+
+
+def page(title: str, body: str) -> str:
+    """A page with a picture, which needs no other file."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{_text(title)}</title><style>\n{STYLE}\n</style></head>\n"
+        f"<body>{body}</body></html>\n"
+    )
 
 
 # ---------------------------------------------------------------- the picture
@@ -189,7 +230,7 @@ class _Drawing:
 
     def __init__(self, timeline: Timeline, hatch: str) -> None:
         bound = (event for match in timeline.matches for event in match.events)
-        others = (event for match in timeline.matches for event in match.skipped)
+        others = (e for match in timeline.matches for e in (*match.skipped, *match.against))
         every = (*bound, *others, *timeline.events)
         self._timeline, self._types = timeline, [*dict.fromkeys(event.type for event in every)]
         self._hatching = f'fill="url(#{hatch})" stroke="currentColor" stroke-opacity=".5"'
@@ -238,7 +279,8 @@ class _Drawing:
 
     def _match(self, match: ShownMatch) -> str:
         middle, shift = self._next_row(), match.events[0].time if self._timeline.aligned else 0
-        found = [f"<title>{_text(match.sentence)}</title>", _label(middle + 4, f"{match.number:,}")]
+        label = f"{match.number:,}" if match.stop is None else match.name
+        found = [f"<title>{_text(match.sentence)}</title>", _label(middle + 4, label)]
         if self._timeline.aligned:
             found.append(_label(middle + 17, match.events[0].at))
         if match.window is not None:
@@ -255,7 +297,23 @@ class _Drawing:
         found.append(f'{line} stroke-width="2"/>')
         found.append(self._marks(match.skipped, middle, shift, "skipped"))
         found.append(self._marks(match.events, middle, shift, "event"))
+        if match.stop is not None:
+            found.append(self._stop(match.stop, last, middle, shift))
         return f'<g class="match" data-match="{match.number}">{"".join(found)}</g>'
+
+    def _stop(self, stop: Stop, last: float, middle: int, shift: int) -> str:
+        """The events against a near miss, a cross at the point of its end, and the reason."""
+        self.height += REASON
+        x, found = self._x(stop.at - shift), [self._marks(stop.against, middle, shift, "against")]
+        if stop.missing:
+            style = 'stroke="currentColor" stroke-dasharray="2 4"'
+            found.append(f'<path class="missing" d="M{last} {middle}H{x}" {style}/>')
+            found.append(_small(x, middle - 15, f"no {stop.missing}", "end"))
+        cross = f"M{x - 9} {middle - 9}l18 18M{x - 9} {middle + 9}l18-18"
+        found.append(f'<path class="stop" d="{cross}" stroke="currentColor" stroke-width="2"/>')
+        cut = stop.reason if len(stop.reason) <= LONGEST else f"{stop.reason[: LONGEST - 1]}…"
+        found.append(f'<g class="reason">{_small(LEFT, middle + 36, cut, "start")}</g>')
+        return "".join(found)
 
     def _ends(self, begin: int, end: int, shift: int) -> tuple[float, float]:
         return self._x(begin - shift), self._x(end - shift)
@@ -311,6 +369,8 @@ class _Drawing:
             x += width
         self.height += 18
         said = "pale: skipped · hatched: absent · dashed: window"
+        if any(match.stop for match in self._timeline.matches):
+            said = "pale: skipped · hatched: must be absent · dashed: window · cross: stopped there"
         found.append(_small(LEFT, self.height, said, "start"))
         self.height += 8
         return f'<g class="legend">{"".join(found)}</g>'
@@ -324,6 +384,7 @@ class _Drawing:
 # The rest of a mark: a scale and a hollow shape for pale ones.
 _PALE = {
     "event": f')" fill="{COLOUR}"',
+    "against": ')" fill="none" stroke="currentColor" stroke-width="2"',
     "skipped": ') scale(.7)" fill="none" stroke="currentColor" stroke-opacity=".7"',
 }
 _DASHED = 'fill-opacity=".06" stroke="currentColor" stroke-opacity=".4" stroke-dasharray="3 3"'
@@ -335,6 +396,10 @@ def _band(kind: str, left: float, right: float, middle: int, size: int, style: s
         f'<rect class="{kind}" x="{left}" y="{middle - size}" width="{width}"'
         f' height="{2 * size}" {style}/>'
     )
+
+
+def _named(event: ShownEvent) -> str:
+    return f"{event.variable} {event.type} {event.at} (row {event.row:,})".lstrip()
 
 
 def _label(y: int, text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,14 @@ from sase.engine.results.arrow_columns import python_values
 from sase.engine.results.batch import MatchBatch
 from sase.engine.results.funnel import duration_of, shown_duration
 from sase.engine.results.repr import cell_text
-from sase.engine.results.timeline import Absence, Density, ShownEvent, ShownMatch, Timeline
+from sase.engine.results.timeline import (
+    Absence,
+    Density,
+    ShownEvent,
+    ShownMatch,
+    Stop,
+    Timeline,
+)
 from sase.errors import PlanError
 from sase.planning.engine_plan import EnginePlan
 from sase.planning.plan.negatives import NegativeElement
@@ -34,6 +42,7 @@ INT64 = -(2**63), 2**63 - 1
 
 GONE = "skipped events are not drawn where the rows between the events of a match are not held"
 CUT = f"of a row, at most {DRAWN:,} pale events are drawn, among its first {LOOKED:,} of all keys"
+IMPRECISE = "with imprecise time, events have no single time to be drawn at"
 IN_GROUPS = "absences inside of repeated groups are not drawn"
 PER_PARTITION = "a window in EVENTS PER PARTITION is not drawn"
 
@@ -45,7 +54,7 @@ def timeline_of(
     if type(n) is not int or not 1 <= n <= MOST:
         raise PlanError(f"n={n!r}: from 1 to {MOST} matches are drawn: give such a number")
     if any(part.shape.schema.until is not None for part in parts):
-        raise PlanError("with imprecise time, events have no single time to be drawn at")
+        raise PlanError(IMPRECISE)
     every = [_HeldEvents(part) for part in parts]
     wanted = None if key is None else every[0].wanted(key)
     said = dict.fromkeys(notes)
@@ -78,6 +87,33 @@ def timeline_of(
         every[0].density(first, last) if len(first) > len(shown) else None,
         wanted,
         tuple(said),
+    )
+
+
+@dataclass(frozen=True)
+class StopPosition:
+    """The reason for a stop, and its position; events against it, by position and variable."""
+
+    reason: str
+    at: int
+    against: tuple[tuple[int, str], ...] = ()
+    missing: str = ""
+
+
+def timeline_of_stopped(part: MatchBatch, stops: Sequence[StopPosition], title: str) -> Timeline:
+    """The timeline of near misses, or of a partial match and the events of its key."""
+    held, said = _HeldEvents(part), dict[str, None]()
+    shown = [held.stopped(place, stop, said) for place, stop in enumerate(stops)]
+    is_aligned, (begin, end) = _extent(shown)
+    lane = [e for each in shown for e in (*each.events, *each.skipped, *each.against)]
+    if stops[0].missing:
+        lane += held.between(begin, end, held.key_of(held.matches.events), said)
+    events = {event.row: event._replace(variable="") for event in lane}
+    lanes = () if is_aligned else tuple(sorted(events.values()))
+    ticks = held.ticks(begin, end, is_aligned)
+    count, notes = len(shown), tuple(said)
+    return Timeline(
+        tuple(shown), count, lanes, ticks, begin, end, is_aligned, notes=notes, title=title
     )
 
 
@@ -146,11 +182,10 @@ class _HeldEvents:
         found = np.ones(len(positions), np.bool_)
         places = self._history.places(positions)
         for name, value in wanted.items():
-            column = self._history.column(name, places, None)
-            if pa.types.is_dictionary(column.type):
-                column = column.cast(column.type.value_type)
-            if pa.types.is_float16(column.type):  # which Arrow does not compare
-                column = column.cast(pa.float32())
+            column = self._column(name, places)
+            if isinstance(value, pa.Scalar):
+                found &= pc.equal(column, value).fill_null(False).to_numpy()
+                continue
             try:
                 scalar = pa.scalar(value, column.type)
                 equal = pc.equal(column, scalar) if scalar.as_py() == value else None
@@ -163,6 +198,13 @@ class _HeldEvents:
                 )
             found &= equal.fill_null(False).to_numpy()
         return found
+
+    def _column(self, name: str, places: Numbers) -> pa.ChunkedArray:
+        """An attribute as values that Arrow compares."""
+        column = self._history.column(name, places, None)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        return column.cast(pa.float32()) if pa.types.is_float16(column.type) else column
 
     def _held(self, begin: int, end: int) -> Numbers:
         """The positions of held events from one position to another."""
@@ -202,12 +244,26 @@ class _HeldEvents:
         bound = self._events(events, [_name(plan, one, n) for n in range(len(events))])
         return ShownMatch(number, bound, self._skipped(events, notes), absences, band)
 
-    def _key_of(self, events: Numbers) -> dict[str, object]:
+    def stopped(self, place: int, stop: StopPosition, notes: dict[str, None]) -> ShownMatch:
+        """A near miss by its place, with its stop."""
+        match = self.match(place, place + 1, notes)
+        positions, names = [*zip(*stop.against, strict=True)] or ((), ())
+        against = self._events(np.array(positions, np.int64), names)
+        rows, at = {event.row for event in against}, self._time(stop.at)
+        if stop.missing and match.window is not None:
+            at = max(at, match.window[1])
+        skipped = tuple(event for event in match.skipped if event.row not in rows)
+        return replace(match, skipped=skipped, stop=Stop(stop.reason, at, against, stop.missing))
+
+    def key_of(self, events: Numbers) -> dict[str, object]:
         """The values on which the events of a match agree, as far as an event has them."""
-        places = self._history.places(events)
-        known = {k: self._history.column(k, places, None).to_pylist() for k in self._keys}
-        found = {k: next((v for v in own if v is not None), None) for k, own in known.items()}
-        return {name: value for name, value in found.items() if value is not None}
+        places, found = self._history.places(events), dict[str, object]()
+        for name in self._keys:
+            own = self._column(name, places).drop_null()
+            # Python does not have all values of Arrow. NaN equals no value.
+            own = own.filter(pc.equal(own, own)) if len(own) else own
+            found |= {name: own[0]} if len(own) else {}
+        return found
 
     def _skipped(self, events: Numbers, notes: dict[str, None]) -> tuple[ShownEvent, ...]:
         first, last = int(events[0]), int(events[-1])
@@ -216,7 +272,7 @@ class _HeldEvents:
         if len(around) < end - first:
             notes[GONE] = None
         if self._keys:
-            around = around[self._agree(around, self._key_of(events))]
+            around = around[self._agree(around, self.key_of(events))]
         skipped = np.setdiff1d(around, events)
         if end <= last or len(skipped) > DRAWN:
             notes[CUT] = None

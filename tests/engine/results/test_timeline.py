@@ -320,6 +320,13 @@ def test_matches_far_apart_are_aligned() -> None:
     assert not two.aligned and len(two.events) == 3
 
 
+def test_keys_that_python_does_not_have() -> None:
+    key = pa.array([2**62] * 3 + [2**62 + 1], pa.timestamp("us"))
+    rows = pa.table({"ts": range(4), "type": ["A", "X", "B", "X"], "k": key})
+    (match,) = sase.match("EVENT SEQ(A a, B b) WHERE [k] WITHIN 9", rows).timeline().matches
+    assert [event.row for event in match.skipped] == [1]
+
+
 def test_names_are_escaped() -> None:
     bad = '<script>&"\x1b[31m'
     rows = [{"ts": 0, "type": bad, "k": bad}, {"ts": 1, "type": "B", "k": bad}]
