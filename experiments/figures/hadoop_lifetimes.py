@@ -63,6 +63,8 @@ def _share(matches: sase.Matches, jobs: int, end: int) -> Outcome:
 def longest(way: str, panel: str) -> Check:
     """That at no end of a range a smaller share of another workload's tasks has ended."""
 
+    required = "the smallest share at each end"
+
     def check(results: Results) -> Verdict:
         own = dict(results.curve(way, "share", panel))
         others = [
@@ -72,11 +74,11 @@ def longest(way: str, panel: str) -> Check:
             for x, share in results.curve(other, "share", panel)
         ]
         if not own or not others:
-            return Verdict(None, f"{panel}: too few points")
+            return Verdict(None, f"{panel}: too few points", required)
         x = max(own, key=lambda x: min(share - own[x] for _, at, share in others if at == x))
         told = ", ".join(f"{other} {share:.0%}" for other, at, share in others if at == x)
         holds = all(own[at] <= share for _, at, share in others)
-        return Verdict(holds, f"{panel}: up to {x} s {way} {own[x]:.0%}, {told}")
+        return Verdict(holds, f"{panel}: up to {x} s {way} {own[x]:.0%}, {told}", required)
 
     return check
 

@@ -65,14 +65,16 @@ def _waiting(matches: sase.Matches, seconds: int) -> Outcome:
 def rises_and_ends(panel: str) -> Check:
     """That the queue rises to a peak, and is 0 at the end."""
 
+    required = "a peak above 0, and 0 at the end"
+
     def check(results: Results) -> Verdict:
         curve = results.curve(WAY, "queued_mb", panel)
         if len(curve) < 3:
-            return Verdict(None, f"{panel}: too few points")
+            return Verdict(None, f"{panel}: too few points", required)
         x, peak = max(curve, key=lambda point: point[1])
         last, left = curve[-1]
         told = f"{panel}: {peak:,.0f} MB at {x} s, {left:,.0f} at {last} s"
-        return Verdict(peak > 0 and left == 0, told)
+        return Verdict(peak > 0 and left == 0, told, required)
 
     return check
 
@@ -80,10 +82,10 @@ def rises_and_ends(panel: str) -> Check:
 def waits(results: Results) -> Verdict:
     """That the queue of WorldCup U is empty until the job has waited, and not ever after."""
     curve = results.curve(WAY, "queued_mb", WORLDCUP)
-    some = [x for x, queued in curve if queued > 0]
+    some, required = [x for x, queued in curve if queued > 0], f"after {WAIT} s"
     if not some:
-        return Verdict(None if not curve else False, f"{WORLDCUP}: nothing waits")
-    return Verdict(some[0] > WAIT, f"{WORLDCUP}: data first wait at {some[0]} s")
+        return Verdict(None if not curve else False, f"{WORLDCUP}: nothing waits", required)
+    return Verdict(some[0] > WAIT, f"{WORLDCUP}: data first wait at {some[0]} s", required)
 
 
 EXPERIMENT = Experiment(

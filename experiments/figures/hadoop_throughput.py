@@ -52,15 +52,17 @@ def found(name: str) -> Make:
 def at_least(rate: float) -> Verdict | Any:
     """Every query has that rate; with the nodes that a core monitors."""
 
+    required = f"each at least {rate:,.0f} events/s"
+
     def check(results: Results) -> Verdict:
         rates = dict(results.curve(WAY, CPU_RATE))
         if not rates:
-            return Verdict(None, "too few points")
+            return Verdict(None, "too few points", required)
         told = ", ".join(
             f"{name} {each:.3g} ({each / EVENTS_PER_NODE:,.0f} nodes)"
             for name, each in rates.items()
         )
-        return Verdict(min(rates.values()) >= rate, f"events/s: {told}")
+        return Verdict(min(rates.values()) >= rate, f"events/s: {told}", required)
 
     return check
 
@@ -68,13 +70,14 @@ def at_least(rate: float) -> Verdict | Any:
 def exact(results: Results) -> Verdict:
     """That the tasks found are those planted."""
     rows = [row for row in results.measured if row["x"] in FAULTS]
+    required = "none missed, and none invented"
     if not rows:
-        return Verdict(None, "too few points")
+        return Verdict(None, "too few points", required)
     told = ", ".join(
         f"{row['x']}: {row['planted']} planted, {row['missed']} missed, {row['invented']} invented"
         for row in rows
     )
-    return Verdict(all(row["missed"] == row["invented"] == 0 for row in rows), told)
+    return Verdict(all(row["missed"] == row["invented"] == 0 for row in rows), told, required)
 
 
 EXPERIMENT = Experiment(

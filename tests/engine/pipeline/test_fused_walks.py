@@ -73,7 +73,10 @@ def test_they_are_those_of_blocks(seed: int) -> None:
     assert fused.rows == expected.rows
     assert fused.to_arrow() == expected.to_arrow()
     assert counted(fused) == counted(expected)
-    if max(events["id"].to_pylist()) < len(events):  # wide keys may go block by block
+    (use,) = fused.report.fused
+    # Wide keys may go block by block, and events of few of the query's types do.
+    is_rare = use.refused is not None and "third of the first events" in use.refused
+    if max(events["id"].to_pylist()) < len(events) and not is_rare:
         assert paths(fused) == {"fused walks": len(events)}
     analyzed = replace(plan, options=replace(plan.options, analyze=True))
     found = analyzed.run(events, threads=1)
