@@ -46,6 +46,11 @@ class WindowGrowth(Enum):
     POLYNOMIAL = "polynomial"
     EXPONENTIAL = "exponential"
 
+    @property
+    def rank(self) -> int:
+        """Its place, from slow to fast growth."""
+        return tuple(WindowGrowth).index(self)
+
 
 class FactorForm(Enum):
     """A bound on the ways to continue a run, as a formula of n events and a number k."""
@@ -112,9 +117,8 @@ class BranchComplexity:
     @property
     def growth(self) -> WindowGrowth:
         """How matches grow with the window."""
-        order = tuple(WindowGrowth)
         growths = (each.growth for each in self.factors)
-        return max(growths, key=order.index, default=WindowGrowth.CONSTANT)
+        return max(growths, key=lambda each: each.rank, default=WindowGrowth.CONSTANT)
 
     @property
     def formula(self) -> str:
@@ -150,8 +154,7 @@ class Complexity:
     @property
     def worst(self) -> BranchComplexity:
         """The branch of the greatest class and growth."""
-        growths = tuple(WindowGrowth)
-        return max(self.branches, key=lambda each: (each.kind.rank, growths.index(each.growth)))
+        return max(self.branches, key=lambda each: (each.kind.rank, each.growth.rank))
 
     def matches(self, total: Count, near: Count) -> float:
         """The logarithm of a bound on the matches of all branches."""
@@ -200,11 +203,10 @@ def _class_of(query: BoundQuery) -> tuple[ComplexityClass, str]:
 def _of_earlier_events(query: BoundQuery) -> Iterator[str]:
     """The conditions that compare an event of a series with others of it, or compute over them."""
     names = {each.index: each.variable for each in query.every}
-    for each in within((query.conjuncts, query.components, query.negations, query.having)):
-        condition = each.condition if isinstance(each, _CONJUNCTS) else None
-        if isinstance(each, bound.Predicate) and each is query.having:
-            condition = each
-        if condition is not None and any(map(_is_over_series, within(condition))):
+    parts = within((query.conjuncts, query.components, query.negations))
+    conditions = [each.condition for each in parts if isinstance(each, _CONJUNCTS)]
+    for condition in [*conditions, *([query.having] if query.having else [])]:
+        if any(map(_is_over_series, within(condition))):
             yield condition_text(condition, names)
 
 
