@@ -36,6 +36,8 @@ from sase.engine.resources import Check, no_check
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SchemaError
 
+# From this number of rows on, those of types that do not count are not sorted.
+MANY = 1 << 16
 # The most digits of Arrow's decimals.
 MOST_DIGITS = 76
 NO_SEQ = "every event needs one beside its time; fill it in, or leave the row out"
@@ -201,6 +203,8 @@ class Loader:
                 order, tie = stream_order(ts, rank, refused.others(len(ts)), self._between)
             elif is_rising():
                 order = tie = None
+            elif len(ts) < MANY:
+                order, tie = stream_order(ts, rank, check=self._between)
             else:
                 order, tie = stream_order(ts, rank, wanted.rows, self._between)
                 left_out = wanted.others
