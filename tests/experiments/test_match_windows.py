@@ -1,60 +1,119 @@
-"""The figures of match windows, and their support for the findings of the paper."""
+"""Windows that are searched one by one: the counts of the paper's example, and the same matches."""
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
-from experiments import match_windows
-from experiments.window_findings import PLAIN, Point, findings
+import sase
+from experiments.core.results import Results
+from experiments.core.ways import recipe
+from experiments.figures import mw_events, mw_length
+from experiments.figures.match_windows import BASE, factors, gains_more, pnyse
+from experiments.window_search import searched
+from experiments.window_streams import DAY, nyse, onco
+
+# The relation Chemo of the paper: patient, type, value and day of its events e1 to e14.
+CHEMO = (
+    (1, "C", 1672.5, 3), (1, "B", 7100.0, 4), (1, "P", 111.5, 5), (2, "B", 10100.0, 6),
+    (2, "P", 88.0, 8), (2, "D", 84.0, 9), (2, "C", 1320.0, 10), (2, "P", 98.0, 11),
+    (1, "P", 116.5, 12), (2, "P", 88.0, 15), (1, "B", 3400.0, 17), (2, "B", 4000.0, 18),
+    (2, "B", 4900.0, 19), (1, "B", 3000.0, 22),
+)  # fmt: skip
+Q1 = (
+    "EVENT SEQ(SET(C c, P+ p[]), B b)"
+    " WHERE earliest_maximal { [pid] AND p[i].value > p[i-1].value } WITHIN 15 INCLUSIVE"
+)
+# By method the searched windows, and the events in all of them: Algorithm 1, by hand.
+SEARCHED = {
+    "window_runs": (14, 100),
+    "window_runs_f": (13, 86),
+    "window_keys_fp": (13, 46),
+    "window_runs_fc": (4, 38),
+    "window_keys_fpc": (3, 16),
+}
 
 
-def point(label: str, **gained: float) -> Point:
-    """A point at which methods gain by a factor, and save ten times as many steps."""
-    made = Point(label)
-    made.add(PLAIN, 1.0, {"RunEvaluation": {"steps": 100_000}})
-    for method, factor in gained.items():
-        steps = round(10_000 / factor)
-        counted = {"MatchWindow": {"windows": 1, "out": 2}, "RunEvaluation": {"steps": steps}}
-        made.add(method, 1 / factor, counted)
-    return made
+@pytest.mark.parametrize("plan", SEARCHED)
+def test_the_windows_of_the_papers_example(plan: str) -> None:
+    pid, types, values, days = zip(*CHEMO, strict=True)
+    table = pa.table({"ts": days, "type": types, "pid": pid, "value": values})
+    found = searched(sase.compile(Q1, table, plan=recipe(plan)), table)
+    assert (found.windows, found.events) == SEARCHED[plan]
+    assert sorted(map(sorted, lists_of(found.matches))) == [
+        [0, 2, 8, 10], [4, 6, 7, 11], [6, 7, 11],
+    ]  # fmt: skip
 
 
-def test_sets_that_gain_much_and_sequences_that_lose_little() -> None:
-    figures = {
-        "6a": [point("k=2", f=1.0, fpc=0.96), point("k=10", f=1.0, fpc=2.0)],
-        "6b": [point("k=2", f=1.0, fp=0.8, fpc=5.0), point("k=10", f=1.0, fp=30.0, fpc=200.0)],
-    }
-    assert list(findings(figures)) == [
-        "6a: fpc >= fp >= f >= 1 (each at least 0.9 times the one before) at 2 of 2 points",
-        "6b: fpc >= fp >= f >= 1 (each at least 0.9 times the one before) at 1 of 2 points",
-        "6b: sets of 6 members and more gain 100 times: yes, 200.00 … 200.00, 200.00 at least",
-        "6b: sets of 6 members and more take 100 times fewer steps: yes,"
-        " 2,000.00 … 2,000.00, 2,000.00 at least",
-        "6a: none is 1.05 times slower: yes, 1.00 … 2.00, 1.00 at least",
-        "6b: the largest set gains ten times what a sequence does: yes,"
-        " 2.00 … 200.00, 2.00 at least",
-    ]
+def lists_of(matches: sase.Matches) -> list[list[int]]:
+    """The rows of each match."""
+    rows = []
+    for match in matches.rows.to_pylist():
+        parts = [each if isinstance(each, list) else [each] for each in match.values()]
+        rows.append([row for part in parts for row in part])
+    return rows
 
 
-def test_what_is_not_found() -> None:
-    figures = {
-        "6c": [point("k=2", fc=0.9), point("k=10", fc=0.5)],
-        "6d": [point("k=6", fc=3.0), point("k=10", fc=4.0)],
-        "7c": [point("k=2", fc=0.8), point("k=10", fc=0.8)],
-        "6e": [point("5 days", fpc=3.0), point("50 days", fpc=2.0)],
-        "8a": [point("100", fpc=9.0), point("10,000", fpc=1.0), point("100,000", fpc=1.6)],
-    }
-    told = list(findings(figures))[len(figures) :]
-    assert [": no, " in each for each in told] == [True, True, True, True, False, True, True]
-    assert "7c: runs gain more than a tree at 1 of 2 points" in told
+CASES = {
+    "sets with series, trades": (pnyse(20_000), nyse, "ses", False, ("runs", "runs_f", "runs_fc")),
+    "sets with series, treatments": (
+        f"EVENT SEQ(SET(C c, P+ p[]), B b) WHERE earliest_maximal {{ [pid] }} WITHIN {9 * DAY}",
+        onco, "ses", False, ("runs", "runs_f", "runs_fc", "keys_fp", "keys_fpc"),
+    ),
+    "a tree of sets": (
+        f"EVENT SEQ(SET(C c, D d), SET(B b, H h)) WHERE [pid] WITHIN {9 * DAY} INCLUSIVE",
+        onco, "ses_tree", True, ("keys", "keys_f", "keys_fp", "keys_fpc"),
+    ),
+    "a tree of a sequence": (
+        f"EVENT SEQ(C c, P p, R r) WHERE [pid] WITHIN {5 * DAY}",
+        onco, "tree_bushy", True, ("keys", "keys_f", "keys_fp", "keys_fpc"),
+    ),
+    "a tree without a key": (
+        "EVENT SEQ(SET(S1 a, S2 g), S3 i) WITHIN 20000 INCLUSIVE",
+        nyse, "ses_tree", True, ("runs", "runs_f", "runs_fc"),
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.heavy
-def test_every_method_finds_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    """Which `measured` asserts."""
-    given = ["--figures", "7d,8a,8b", "--events", "1000", "--patterns", "1", "--by-itself"]
-    match_windows.main(given)
-    told = capsys.readouterr().out
-    assert all(f"\n{figure}  " in told for figure in ("7d", "8a", "8b"))
-    assert "best over plain windows" in told and "(1,000 of 17,496)" in told
-    assert "8a: fpc >= fp >= f >= 1 (each at least 0.9 times the one before) at" in told
+@pytest.mark.parametrize("name", CASES)
+def test_every_method_finds_the_matches_of_the_engine(name: str) -> None:
+    query, stream, ours, by_tree, plans = CASES[name]
+    table = stream(6_000, seed=3)
+    expected = sorted(lists_of(sase.match(query, table, plan=ours)))
+    assert len(expected) > 30
+    for plan in plans:
+        compiled = sase.compile(query, table, plan=recipe(f"window_{plan}"))
+        found = searched(compiled, table, by_tree=by_tree)
+        assert sorted(lists_of(found.matches)) == expected, plan
+        assert found.windows <= 6_000 and (found.windows < 6_000) == ("_" in plan)
+
+
+def of_factors(**by_panel: dict[float, dict[str, float]]) -> Results:
+    """Results with a rate for each way of a panel at each x."""
+    return Results(
+        [
+            {"panel": panel, "x": x, "way": way, "status": "measured", "events_per_cpu_s": rate}
+            for panel, points in by_panel.items()
+            for x, rates in points.items()
+            for way, rate in rates.items()
+        ]
+    )
+
+
+def test_the_best_method_of_a_panel_counts() -> None:
+    gained = {2: {BASE: 2.0, "f": 4.0, "fpc": 3.0}, 10: {BASE: 1.0, "f": 2.0, "fpc": 30.0}}
+    less = {2: {BASE: 1.0, "f": 2.0}, 10: {BASE: 1.0, "f": 2.5}}
+    results = of_factors(one=gained, other=less)
+    assert factors(results, "one") == {2: 2.0, 10: 30.0}
+    assert gains_more("one", "other")(results).holds
+    assert gains_more("one", "other", 10, when=mw_length.is_longest)(results).holds
+    assert not gains_more("one", "other", 10)(results).holds
+    assert gains_more("one", "none")(results).holds is None
+
+
+def test_a_factor_that_depends_on_the_number_of_events_is_not_constant() -> None:
+    points = {10_000: {BASE: 1.0, "f": 2.0}, 100_000: {BASE: 1.0, "f": 2.9}}
+    assert mw_events.constant("one")(of_factors(one=points)).holds
+    points[100_000]["f"] = 3.1
+    assert not mw_events.constant("one")(of_factors(one=points)).holds
