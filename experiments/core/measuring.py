@@ -22,10 +22,10 @@ from sase.engine.kernels.jit.compiler import compilations
 from sase.errors import BudgetError
 
 # A way is not tried further on if its first run takes longer than this share of its limit.
-GIVE_UP = 0.2
+GIVE_UP = 0.6
 NOT_TRIED = "not tried"
-# The limit of all runs of a way at a point, in units of the limit of one.
-ROUNDS_FOR = 0.5
+# The limit of all runs of a way at a point after the first, in units of the limit of one.
+ROUNDS_FOR = 0.15
 
 
 class TooSlow(Exception):
@@ -56,8 +56,7 @@ def measured(
     experiment: Experiment, point: Point, size: Size, slow: set[tuple[str, str]]
 ) -> list[Row]:
     """The rows of a point; `slow` are the ways, by panel, that were too slow before it."""
-    if experiment.once:
-        size = replace(size, rounds=0)
+    rounds = replace(size, rounds=0) if experiment.once else size
     if experiment.once or experiment.uses:
         size = replace(size, most_seconds=inf)
     data = point.data()
@@ -78,7 +77,7 @@ def measured(
         if isinstance(first, Stopped) or first.wall > GIVE_UP * size.most_seconds:
             give_up(point, name, slow)
     _check(point, {name: each[0].outcome for name, each in found.items() if _ran(each)})
-    _more_rounds(found, ways, size, experiment.cpu, point)
+    _more_rounds(found, ways, rounds, experiment.cpu, point)
     load = Reading.now(experiment.cpu).others_since(before)
     rows = [_row(point, name, found[name], ways.get(name)) for name in point.ways]
     return rows if load is None else [row | {"load": load} for row in rows]

@@ -53,9 +53,13 @@ WITH_KEYS, WITHOUT = PANELS[:2], PANELS[2:]
 def points(size: Size) -> Iterator[Point]:
     """Patterns of 2 to 10 variables: one variable is a single event, and has no window."""
     lengths = size.of((2, 4, 6, 8, LONGEST), (2, 6, LONGEST), (2, 3))
-    events, count = size.of((100_000, 3), (10_000, 2), (500, 1))
+    count = size.of(3, 2, 1)
     for panel in PANELS:
-        stream = partial(onco_stream if panel.has_keys else nyse_stream, events)
+        if panel.has_keys:
+            events, made = size.of(100_000, 10_000, 500), onco_stream
+        else:
+            events, made = size.of(1_000_000, 20_000, 500), nyse_stream
+        stream = partial(made, events)
         methods = ONCO if panel.has_keys else NYSE
         for length in lengths:
             queries = patterns(panel, length, count, earliest=True)
@@ -92,6 +96,25 @@ def is_longest(x: float) -> bool:
 def is_long(x: float) -> bool:
     """Six variables and more."""
     return x >= 6
+
+
+def slower_for_pairs(panel: str) -> Check:
+    """Only with two variables fc is slower than f, and its windows have at most as many events."""
+    one, other = NYSE
+    required = "slower with 2 variables alone, of at most 1 times the events"
+
+    def check(results: Results) -> Verdict:
+        rates = results.ratios(other, one, CPU_RATE, panel)
+        events = results.ratios(other, one, "window_events", panel)
+        if not rates or not events:
+            return Verdict(None, f"{panel}: too few points", required)
+        slower = [x for x, ratio in rates.items() if ratio < NEAR]
+        most = max(events.values())
+        said = f"{panel}: {other} is slower than {one} at {slower}; events {other} : {one} = "
+        holds = set(slower) <= {2} and most <= 1
+        return Verdict(holds, f"{said}{most:.3g} at most", required)
+
+    return check
 
 
 def costs_alike(one: str, other: str) -> Check:
@@ -133,6 +156,13 @@ EXPERIMENT = Experiment(
                 gains_by_more(*(each.tree for each in WITH_KEYS), methods=ONCO),
                 gains_by_more(*(each.tree for each in WITHOUT), methods=NYSE),
             ),
+            (
+                Reason(
+                    "a join of two single events takes no longer than to count whether a window has"
+                    " both; the searched windows have fewer events",
+                    every(*map(slower_for_pairs, [each.tree for each in WITHOUT])),
+                ),
+            ),
         ),
         Finding(
             "SES gains more than a tree, by sequences and by sets of both streams",
@@ -156,11 +186,10 @@ EXPERIMENT = Experiment(
             ),
         ),
         Finding(
-            "one pass over all events at once, without methods, is at least 5 times as fast as the"
-            " baseline",
+            "one pass over all events at once, without methods, is no slower than the baseline",
             every(
                 *(
-                    ahead(OURS, BASE, 5, y=CPU_RATE, panel=panel)
+                    ahead(OURS, BASE, NEAR, y=CPU_RATE, panel=panel)
                     for each in PANELS
                     for panel in (each.runs, each.tree)
                 )
