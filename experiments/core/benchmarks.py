@@ -225,8 +225,8 @@ def _of_cells(found: Results) -> Part:
                 behind.append(Behind(f"{x} of the throughput table", way, ours, theirs))
     text = (
         "Milliseconds of a prepared plan, of plain strings in place of dictionaries, of"
-        " `sase.match`\nwith compiling, and of two threads, beside the C program and DuckDB by the form of an"
-        " expert.\nQ5/S5 is a Kleene pattern."
+        " `sase.match`\nwith compiling, and of two threads, beside the C program and DuckDB by the"
+        " form of an expert.\nQ5/S5 is a Kleene pattern."
     )
     return Part(
         "The cells of the throughput table", text, _measured(found),
