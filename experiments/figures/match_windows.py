@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from itertools import pairwise
 from statistics import harmonic_mean
 from typing import Any
 
@@ -118,7 +119,7 @@ def gains_by_more(*panels: str, methods: Sequence[str]) -> Check:
         *(
             ahead(more, less, NEAR, y=CPU_RATE, panel=panel)
             for panel in panels
-            for less, more in zip(methods, methods[1:], strict=False)
+            for less, more in pairwise(methods)
         ),
     )
 
