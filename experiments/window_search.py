@@ -245,57 +245,10 @@ class Search:
         return whole, np.arange(count)
 
 
-class RunsByWindow(RunOperator):
-    """The automaton over each window, after all events have come."""
+class WindowsAtTheEnd(RunEvaluationBase):
+    """An evaluation that searches the windows after all events have come."""
 
-    def __init__(
-        self, search: Search, node: RunEvaluation, context: Context, *_: Any, **__: Any
-    ) -> None:
-        super().__init__(node, context, WindowStore, SetSink)
-        self._search = search
-
-    def push(self, block: Block, below: Iterator[Any]) -> Iterator[Any]:
-        """Take the events of a block."""
-        self._search.parts.append((self.incoming(block), block.positions.copy()))
-        return iter(())
-
-    def horizon(self) -> int | None:
-        """The first event: all are needed."""
-        return 0
-
-    def advance(self, watermark: Watermark, below: Iterator[Any]) -> Iterator[Any]:
-        """Yield all matches at the end."""
-        if watermark.is_final and self._search.parts:
-            yield from self._searched()
-
-    def _searched(self) -> Iterator[Any]:
-        assert self._window is not None
-        store = self.store
-        assert isinstance(store, WindowStore)
-        whole, starts, ends = self._search.cut(span_of(self._window))
-        whole.keys[:] = 0
-        store.make_room_for_keys(1)
-        store.begin_block(whole)
-        why = FULL
-        while why != DONE:
-            why = store.search(whole, starts, ends, self._search.counted)
-            yield from self.flushed(why)
-            if why == CROWDED:
-                store.double()
-
-
-class TreesByWindow(SetTreeEvaluationState):
-    """A tree of joins over each window, after all events have come."""
-
-    def __init__(
-        self, search: Search, node: RunEvaluation, context: Context, *_: Any, **__: Any
-    ) -> None:
-        RunEvaluationBase.__init__(self, node, context, joins=True)
-        assert not node.conditions, "only keys and order relate the events"
-        self._ranks = np.array(ranks_of(node.components), np.int64)
-        sets = elements_of(node.components)
-        self._steps = np.array([n for n, levels in enumerate(sets) for _ in levels], np.int64)
-        self._search = search
+    _search: Search
 
     def push(self, block: Block, below: Iterator[Any]) -> Iterator[Any]:
         """Take the events of a block."""
@@ -309,15 +262,57 @@ class TreesByWindow(SetTreeEvaluationState):
     def advance(self, watermark: Watermark, below: Iterator[Any]) -> Iterator[Any]:
         """Yield all matches at the end."""
         if watermark.is_final and self._search.parts:
-            yield from self._joined()
+            assert self._window is not None
+            yield from self.found(*self._search.cut(span_of(self._window)))
+
+    def found(self, whole: Incoming, starts: Numbers, ends: Numbers) -> Iterator[Any]:
+        """Yield the matches of windows, each of which has the events from a start to its end."""
+        raise NotImplementedError
+
+
+class RunsByWindow(WindowsAtTheEnd, RunOperator):
+    """The automaton over each window, after all events have come."""
+
+    def __init__(
+        self, search: Search, node: RunEvaluation, context: Context, *_: Any, **__: Any
+    ) -> None:
+        super().__init__(node, context, WindowStore, SetSink)
+        self._search = search
+
+    def found(self, whole: Incoming, starts: Numbers, ends: Numbers) -> Iterator[Any]:
+        """Yield the matches of runs, which have no key within a window."""
+        store = self.store
+        assert isinstance(store, WindowStore)
+        whole.keys[:] = 0
+        store.make_room_for_keys(1)
+        store.begin_block(whole)
+        why = FULL
+        while why != DONE:
+            why = store.search(whole, starts, ends, self._search.counted)
+            yield from self.flushed(why)
+            if why == CROWDED:
+                store.double()
+
+
+class TreesByWindow(WindowsAtTheEnd, SetTreeEvaluationState):
+    """A tree of joins over each window, after all events have come."""
+
+    def __init__(
+        self, search: Search, node: RunEvaluation, context: Context, *_: Any, **__: Any
+    ) -> None:
+        RunEvaluationBase.__init__(self, node, context, joins=True)
+        assert not node.conditions, "only keys and order relate the events"
+        self._ranks = np.array(ranks_of(node.components), np.int64)
+        sets = elements_of(node.components)
+        self._steps = np.array([n for n, levels in enumerate(sets) for _ in levels], np.int64)
+        self._search = search
 
     def counters(self) -> Counters:
         """No counters but those of the windows."""
         return {}
 
-    def _joined(self) -> Iterator[Any]:
-        assert self._window is not None
-        whole, starts, ends = self._search.cut(span_of(self._window))
+    def found(self, whole: Incoming, starts: Numbers, ends: Numbers) -> Iterator[Any]:
+        """Yield the joined events of windows."""
         levels, state = len(self._steps), np.zeros(2, np.int64)
         leaves = np.empty((levels, int((ends - starts).max(initial=0))), np.int64)
         records, written = np.empty((2, ROOM, levels), np.int64)

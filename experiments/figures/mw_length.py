@@ -111,9 +111,8 @@ def slower_for_pairs(panel: str, methods: Sequence[str]) -> Check:
             events += results.ratios(more, less, "window_events", panel).values()
         if not events:
             return Verdict(None, f"{panel}: too few points", required)
-        said = (
-            f"{panel}: slower with {sorted(slower)} variables, {max(events):.3g} times the events"
-        )
+        where = f"slower with {sorted(slower)} variables" if slower else "nowhere slower"
+        said = f"{panel}: {where}, {max(events):.3g} times the events at most"
         return Verdict(slower <= {2} and max(events) <= 1, said, required)
 
     return check

@@ -12,18 +12,8 @@ from experiments.figures import mw_events, mw_length
 from experiments.figures.match_windows import BASE, factors, gains_more, pnyse
 from experiments.window_search import searched
 from experiments.window_streams import DAY, nyse, onco
+from tests.engine.windows.test_window_counters import CHEMO, Q1
 
-# The relation Chemo of the paper: patient, type, value and day of its events e1 to e14.
-CHEMO = (
-    (1, "C", 1672.5, 3), (1, "B", 7100.0, 4), (1, "P", 111.5, 5), (2, "B", 10100.0, 6),
-    (2, "P", 88.0, 8), (2, "D", 84.0, 9), (2, "C", 1320.0, 10), (2, "P", 98.0, 11),
-    (1, "P", 116.5, 12), (2, "P", 88.0, 15), (1, "B", 3400.0, 17), (2, "B", 4000.0, 18),
-    (2, "B", 4900.0, 19), (1, "B", 3000.0, 22),
-)  # fmt: skip
-Q1 = (
-    "EVENT SEQ(SET(C c, P+ p[]), B b)"
-    " WHERE earliest_maximal { [pid] AND p[i].value > p[i-1].value } WITHIN 15 INCLUSIVE"
-)
 # By method the searched windows, and the events in all of them: Algorithm 1, by hand.
 SEARCHED = {
     "window_runs": (14, 100),
@@ -36,8 +26,8 @@ SEARCHED = {
 
 @pytest.mark.parametrize("plan", SEARCHED)
 def test_the_windows_of_the_papers_example(plan: str) -> None:
-    pid, types, values, days = zip(*CHEMO, strict=True)
-    table = pa.table({"ts": days, "type": types, "pid": pid, "value": values})
+    columns = map(pa.array, zip(*CHEMO, strict=True))
+    table = pa.table([*columns], names=["pid", "type", "v", "ts"])
     found = searched(sase.compile(Q1, table, plan=recipe(plan)), table)
     assert (found.windows, found.events) == SEARCHED[plan]
     assert sorted(map(sorted, lists_of(found.matches))) == [
