@@ -29,6 +29,10 @@ from experiments.core.unattended import MOST_LOAD, Unattended, say
 from experiments.figures import EXPERIMENTS
 from experiments.figures.cells import VARIABLE
 from experiments.rivals import __main__ as rivals
+from experiments.rivals.calls import CALLS
+
+# The page with all forms of other systems: its tables are made of their results.
+TABLES = benchmarks.PAGE.with_name("rivals.md")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -134,6 +138,10 @@ def _report(options: argparse.Namespace) -> None:
     path = benchmarks.PAGE if folder == PLACES["full"] else folder / benchmarks.PAGE.name
     path.write_text(benchmarks.page(folder), encoding="utf-8")
     print(path)
+    compared = [str(path) for call in CALLS if (path := call.path(folder)).exists()]
+    if compared and folder == PLACES["full"]:
+        rivals.main(["table", "--csv", *compared, "--docs", str(TABLES)])
+        print(TABLES)
 
 
 def chosen(names: Sequence[str]) -> list[Experiment]:
