@@ -203,18 +203,27 @@ def _row(point: Point, name: str, found: list[Sample] | Stopped, way: Way | None
 
 @contextmanager
 def _at_most(seconds: float) -> Iterator[None]:
-    """Raise TooSlow after so long, when Python comes to run again."""
+    """Raise TooSlow after so long, when Python comes to run again.
+
+    A library that is left in this way may raise an error of its own in place of it.
+    """
     if isinf(seconds):
         yield
         return
-    before = signal.signal(signal.SIGALRM, _give_up)
+    late = list[int]()
+
+    def stop(number: int, frame: object) -> None:
+        late.append(number)
+        raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
+    except Exception as problem:
+        if late and not isinstance(problem, TooSlow):
+            raise TooSlow from problem
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _give_up(number: int, frame: object) -> None:
-    raise TooSlow

@@ -40,10 +40,7 @@ def duckdb_join(length: int, keys: Sequence[str], window: int, most_seconds: flo
             watch.start()
             try:
                 return connection.sql(text).to_arrow_table()
-            except (duckdb.InterruptException, RuntimeError) as problem:
-                # While it writes rows, DuckDB raises another error for the same interrupt.
-                if not (isinstance(problem, duckdb.InterruptException) or watch.finished.is_set()):
-                    raise
+            except duckdb.InterruptException:
                 from experiments.core.measuring import TooSlow
 
                 raise TooSlow from None
