@@ -106,22 +106,29 @@ def _all(options: argparse.Namespace) -> None:
     try:
         seconds = run(EXPERIMENTS, SIZES[options.size], _folder(options), unattended=unattended)
         unattended.wait()
-        seconds["rivals"] = _rivals(options)
+        begin = time.monotonic()
+        failed = _rivals(options)
     except KeyboardInterrupt:
         raise SystemExit("interrupted: the same command resumes at this point") from None
+    seconds["rivals"] = time.monotonic() - begin
     _report(options)
     say(times(seconds))
+    if failed:
+        raise SystemExit(failed)
 
 
-def _rivals(options: argparse.Namespace) -> float:
-    """Run other systems that are installed, and the C program; return the seconds."""
-    begin = time.monotonic()
-    if options.size != "tiny":
-        arguments = ["all", "--results", str(_folder(options))]
-        if script := os.environ.get(VARIABLE):
-            arguments += ["--limit", script]
+def _rivals(options: argparse.Namespace) -> str:
+    """Run other systems that are installed, and the C program; return their failures."""
+    if options.size == "tiny":
+        return ""
+    arguments = ["all", "--results", str(_folder(options))]
+    if script := os.environ.get(VARIABLE):
+        arguments += ["--limit", script]
+    try:
         rivals.main([*arguments, *(["--quick"] if options.size == "quick" else [])])
-    return time.monotonic() - begin
+    except SystemExit as problem:
+        return str(problem)
+    return ""
 
 
 def times(seconds: Mapping[str, float]) -> str:

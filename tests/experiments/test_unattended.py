@@ -115,6 +115,19 @@ def test_other_systems_run_after_all_but_tiny_experiments(
     assert calls == [["all", "--results", str(tmp_path), "--limit", "limit.py", "--quick"]]
 
 
+def test_after_a_failure_of_another_system_there_is_a_report(
+    repository, counted, tmp_path, monkeypatch, capsys
+):
+    def fail(arguments):
+        raise SystemExit("DuckDB: 3 matches, right are 4")
+
+    monkeypatch.setattr(program.rivals, "main", fail)
+    with pytest.raises(SystemExit, match="right are 4"):
+        program.main(["all", "--quick", "--results", str(tmp_path)])
+    assert (tmp_path / "benchmarks.md").exists()
+    assert "minutes in all" in capsys.readouterr().err
+
+
 def test_each_row_has_its_commit_machine_load_and_times(repository, counted, tmp_path):
     run_all(tmp_path)
     commit = git(repository, "rev-parse", "--short=10", "HEAD")
