@@ -8,7 +8,7 @@ import pytest
 import sase
 from experiments.core.results import Results
 from experiments.core.ways import recipe
-from experiments.figures import mw_events, mw_length
+from experiments.figures import mw_chosen, mw_events, mw_length
 from experiments.figures.match_windows import BASE, factors, gains_more, pnyse
 from experiments.window_search import searched
 from experiments.window_streams import DAY, nyse, onco
@@ -107,3 +107,19 @@ def test_a_factor_that_depends_on_the_number_of_events_is_not_constant() -> None
     assert mw_events.constant("one")(of_factors(one=points)).holds
     points[100_000]["f"] = 3.1
     assert not mw_events.constant("one")(of_factors(one=points)).holds
+
+
+def of_plans(unpruned: float, factor: float) -> Results:
+    """A query with a plan that is a number of times as fast as the one without match windows."""
+    row = {"panel": mw_chosen.STACKS, "x": "a query", "status": "measured", "unpruned": unpruned}
+    ways = {mw_chosen.CHOSEN: factor, mw_chosen.WITHOUT: 1.0}
+    return Results([row | {"way": way, "events_per_cpu_s": rate} for way, rate in ways.items()])
+
+
+def test_default_plans_are_judged_by_their_match_windows() -> None:
+    none, gain, cost = (each.check for each in mw_chosen.EXPERIMENT.findings)
+    with_windows, without = of_plans(0.0, 1.3), of_plans(1.0, 1.1)
+    assert [check(with_windows).holds for check in (none, gain, cost)] == [False, True, None]
+    assert [check(without).holds for check in (none, gain, cost)] == [True, None, True]
+    assert gain(of_plans(0.0, 1.2)).holds is False
+    assert cost(of_plans(1.0, 0.8)).holds is False
