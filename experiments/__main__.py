@@ -1,7 +1,7 @@
 """The experiments: `python -m experiments list | run NAME… | all | report | compare | regret`.
 
 python -m experiments run fig8 fig9        measure, into experiments/results
-python -m experiments run --quick all      at most ten minutes, into build/experiments/quick
+python -m experiments run --quick all      at most 15 minutes, into build/experiments/quick
 python -m experiments all                  all of one commit, on a quiet machine, and the report
 python -m experiments report --quick       report.html and report.md beside those results
 python -m experiments compare HEAD~3 HEAD  two commits in turn, ratios with confidence
@@ -13,18 +13,26 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import importlib.util
+import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
 from experiments import compare, machine, regret_grid
-from experiments.core import reporting
+from experiments.core import benchmarks, reporting
 from experiments.core.experiment import SIZES, Experiment
 from experiments.core.running import PLACES, run
-from experiments.core.unattended import MOST_LOAD, Unattended
+from experiments.core.unattended import MOST_LOAD, Unattended, say
 from experiments.figures import EXPERIMENTS
+from experiments.figures.cells import VARIABLE
+from experiments.rivals import __main__ as rivals
+from experiments.rivals.calls import CALLS
+
+# The page with all forms of other systems: its tables are made of their results.
+TABLES = benchmarks.PAGE.with_name("rivals.md")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -61,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         help="how many cores others may keep busy: %(default)s",
     )
     everything.set_defaults(action=_all)
-    report = actions.add_parser("report", help="write report.html and report.md")
+    report = actions.add_parser("report", help="write report.html, report.md and benchmarks.md")
     report.set_defaults(action=_report)
     for parser_of_sizes in (running, everything, report):
         sizes = parser_of_sizes.add_mutually_exclusive_group()
@@ -96,15 +104,51 @@ def _all(options: argparse.Namespace) -> None:
     pa.set_cpu_count(1)
     print(machine.described(), file=sys.stderr)
     try:
-        run(EXPERIMENTS, SIZES[options.size], _folder(options), unattended=unattended)
+        seconds = run(EXPERIMENTS, SIZES[options.size], _folder(options), unattended=unattended)
+        unattended.wait()
+        begin = time.monotonic()
+        failed = _rivals(options)
     except KeyboardInterrupt:
         raise SystemExit("interrupted: the same command resumes at this point") from None
+    seconds["rivals"] = time.monotonic() - begin
     _report(options)
+    say(times(seconds))
+    if failed:
+        raise SystemExit(failed)
+
+
+def _rivals(options: argparse.Namespace) -> str:
+    """Run other systems that are installed, and the C program; return their failures."""
+    if options.size == "tiny":
+        return ""
+    arguments = ["all", "--results", str(_folder(options))]
+    if script := os.environ.get(VARIABLE):
+        arguments += ["--limit", script]
+    try:
+        rivals.main([*arguments, *(["--quick"] if options.size == "quick" else [])])
+    except SystemExit as problem:
+        return str(problem)
+    return ""
+
+
+def times(seconds: Mapping[str, float]) -> str:
+    """The time of each experiment, the longest first, and of all of them."""
+    ordered = sorted(seconds.items(), key=lambda each: -each[1])
+    lines = [f"{took:8.1f} s  {name}" for name, took in ordered]
+    return "\n".join([*lines, f"{sum(seconds.values()) / 60:8.1f} minutes in all"])
 
 
 def _report(options: argparse.Namespace) -> None:
-    for path in reporting.write(EXPERIMENTS, _folder(options)):
+    folder = _folder(options)
+    for path in reporting.write(EXPERIMENTS, folder):
         print(path)
+    path = benchmarks.PAGE if folder == PLACES["full"] else folder / benchmarks.PAGE.name
+    path.write_text(benchmarks.page(folder), encoding="utf-8")
+    print(path)
+    compared = [str(path) for call in CALLS if (path := call.path(folder)).exists()]
+    if compared and folder == PLACES["full"]:
+        rivals.main(["table", "--csv", *compared, "--docs", str(TABLES)])
+        print(TABLES)
 
 
 def chosen(names: Sequence[str]) -> list[Experiment]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -22,9 +23,15 @@ class Stream:
 
     def table(self, type_layout: TypeLayout = "int8") -> pa.Table:
         """Its events."""
-        return uniform_events(
-            events=self.events, domains=self.domains, seed=self.seed, type_layout=type_layout
-        )
+        return _made(self, type_layout)
+
+
+@lru_cache(maxsize=1)
+def _made(stream: Stream, type_layout: TypeLayout) -> pa.Table:
+    """Events, made once for the points one after the other that read them."""
+    return uniform_events(
+        events=stream.events, domains=stream.domains, seed=stream.seed, type_layout=type_layout
+    )
 
 
 @dataclass(frozen=True)

@@ -108,8 +108,8 @@ def _read(paths: list[Path]) -> Iterator[dict[str, str]]:
             yield from csv.DictReader(file)
 
 
-def measured_query(drawn: Drawn, count: int = EVENTS) -> Cell | None:
-    """The cell of a query; None if it has too many matches, or no plan is fast enough for this."""
+def measured_query(drawn: Drawn, count: int = EVENTS, longest: float = LONGEST) -> Cell | None:
+    """The cell of a query; None if it has too many matches, or all plans take over `longest` s."""
     table = drawn.table(count)
     known, events = prepared(drawn.text, table)
     begin = time.perf_counter()
@@ -124,7 +124,7 @@ def measured_query(drawn: Drawn, count: int = EVENTS) -> Cell | None:
     for name in recipe_names():
         if name != "optimized":
             plans[name] = sase.compile(drawn.text, table, plan=name)
-    seconds, results = _compared(plans, table)
+    seconds, results = _compared(plans, table, longest)
     if not seconds:
         return None
     return Cell(drawn, seconds, expected, results, sampled - begin, planned - sampled)
@@ -136,7 +136,7 @@ def prepared(text: str, table: Any) -> tuple[CompiledQuery, Events]:
     return known, Pipeline(known.unoptimized).load(table)[1]
 
 
-def _compared(plans: dict[str, Any], table: Any) -> tuple[dict[str, float], int]:
+def _compared(plans: dict[str, Any], table: Any, longest: float) -> tuple[dict[str, float], int]:
     """The median seconds of each plan; plans that are alike run once for all of them."""
     alike: dict[Any, list[str]] = {}
     for name, plan in plans.items():
@@ -146,14 +146,14 @@ def _compared(plans: dict[str, Any], table: Any) -> tuple[dict[str, float], int]
     for operators, names in alike.items():
         warm(plans[names[0]], table)
         try:
-            taken, count = run_once(plans[names[0]], table, min(SLOW * best, LONGEST))
+            taken, count = run_once(plans[names[0]], table, min(SLOW * best, longest))
         except TooSlow:
             continue
         assert results in (-1, count), f"{names[0]} finds {count} and not {results}"
         results, best = count, min(best, taken)
         found[operators] = [taken]
     if all(CHOSEN not in alike[operators] for operators in found):
-        assert best > LONGEST / SLOW, "another plan is within the time, and the chosen one is not"
+        assert best > longest / SLOW, "another plan is within the time, and the chosen one is not"
         return {}, results
     near = [each for each, taken in found.items() if taken[0] < NEAR * best]
     near += [o for o in found if CHOSEN in alike[o] and o not in near]

@@ -18,13 +18,13 @@ import pyarrow as pa
 
 import sase
 from experiments import machine
+from experiments.figures.match_windows import pnyse
 from experiments.machine import forget_peak, peak_bytes
-from experiments.match_windows import PNYSE, RISING
 from experiments.window_streams import nyse
 
 EVENTS, BATCH, PARTS = 100_000_000, 100_000, 10
 RECIPES = ("optimized", "match_window_fc")
-QUERY = f"EVENT {PNYSE} WHERE earliest_maximal {{ {' AND '.join(RISING)} }} WITHIN 20000 INCLUSIVE"
+QUERY = pnyse(20_000)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -31,7 +31,7 @@ class Size:
 
 
 SIZES = {
-    size.name: size for size in (Size("full", 7, 60.0), Size("quick", 3, 3.0), Size("tiny", 0, inf))
+    size.name: size for size in (Size("full", 5, 20.0), Size("quick", 3, 3.0), Size("tiny", 0, inf))
 }
 
 

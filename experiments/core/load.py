@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from experiments import machine
 
-# The seconds over which the load is sampled.
-SAMPLE = 1.0
+# The seconds over which the load is sampled: 25 ticks of the clock that Linux counts by.
+SAMPLE = 0.25
 
 
 class Reading(NamedTuple):

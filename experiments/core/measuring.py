@@ -22,10 +22,10 @@ from sase.engine.kernels.jit.compiler import compilations
 from sase.errors import BudgetError
 
 # A way is not tried further on if its first run takes longer than this share of its limit.
-GIVE_UP = 0.2
+GIVE_UP = 0.6
 NOT_TRIED = "not tried"
-# The limit of all runs of a way at a point, in units of the limit of one.
-ROUNDS_FOR = 0.5
+# The limit of all runs of a way at a point after the first, in units of the limit of one.
+ROUNDS_FOR = 0.15
 
 
 class TooSlow(Exception):
@@ -56,8 +56,7 @@ def measured(
     experiment: Experiment, point: Point, size: Size, slow: set[tuple[str, str]]
 ) -> list[Row]:
     """The rows of a point; `slow` are the ways, by panel, that were too slow before it."""
-    if experiment.once:
-        size = replace(size, rounds=0)
+    rounds = replace(size, rounds=0) if experiment.once else size
     if experiment.once or experiment.uses:
         size = replace(size, most_seconds=inf)
     data = point.data()
@@ -78,7 +77,7 @@ def measured(
         if isinstance(first, Stopped) or first.wall > GIVE_UP * size.most_seconds:
             give_up(point, name, slow)
     _check(point, {name: each[0].outcome for name, each in found.items() if _ran(each)})
-    _more_rounds(found, ways, size, experiment.cpu, point)
+    _more_rounds(found, ways, rounds, experiment.cpu, point)
     load = Reading.now(experiment.cpu).others_since(before)
     rows = [_row(point, name, found[name], ways.get(name)) for name in point.ways]
     return rows if load is None else [row | {"load": load} for row in rows]
@@ -204,18 +203,27 @@ def _row(point: Point, name: str, found: list[Sample] | Stopped, way: Way | None
 
 @contextmanager
 def _at_most(seconds: float) -> Iterator[None]:
-    """Raise TooSlow after so long, when Python comes to run again."""
+    """Raise TooSlow after so long, when Python comes to run again.
+
+    A library that is left in this way may raise an error of its own in place of it.
+    """
     if isinf(seconds):
         yield
         return
-    before = signal.signal(signal.SIGALRM, _give_up)
+    late = list[int]()
+
+    def stop(number: int, frame: object) -> None:
+        late.append(number)
+        raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
+    except Exception as problem:
+        if late and not isinstance(problem, TooSlow):
+            raise TooSlow from problem
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _give_up(number: int, frame: object) -> None:
-    raise TooSlow

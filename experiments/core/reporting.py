@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,10 +81,9 @@ def commits(all_of_it: list[Section]) -> str:
     return f"{len(names)} commits: {told}."
 
 
-def _places(all_of_it: list[Section]) -> list[str]:
+def places(rows: Sequence[Row]) -> list[str]:
     """The time and place of a measurement: each different machine, versions and commit."""
     names = ("machine", "versions", "commit", "size")
-    rows = [row for section in all_of_it for row in section.results.rows]
     days = sorted({row["measured_at"][:10] for row in rows})
     told = list(dict.fromkeys(tuple(row[name] for name in names) for row in rows))
     notes = [SIZES[size] for size in dict.fromkeys(size for *_, size in told) if SIZES[size]]
@@ -180,7 +179,7 @@ def _markdown_of(section: Section) -> Iterator[str]:
     experiment = section.experiment
     yield f'<a id="{experiment.name}"></a>\n\n## {experiment.title}\n'
     yield f"{experiment.source}: {experiment.said}\n"
-    yield " ".join(_places([section])) + "\n"
+    yield " ".join(places(section.results.rows)) + "\n"
     for number in range(len(section.pictures)):
         yield f"![{experiment.title}]({experiment.name}-{number + 1}.svg)\n"
     for finding, verdict in section.verdicts:
@@ -221,7 +220,7 @@ def _article(section: Section) -> str:
     return (
         f'<article id="{experiment.name}"><h2>{html.escape(experiment.title)}</h2>'
         f"<p><b>{html.escape(experiment.source)}</b>: {html.escape(experiment.said)}</p>"
-        f"<p>{html.escape(' '.join(_places([section])))}</p>"
+        f"<p>{html.escape(' '.join(places(section.results.rows)))}</p>"
         f"{''.join(f'<figure>{picture}</figure>' for picture in section.pictures)}"
         f"<ul>{verdicts}</ul><details><summary>{len(rows)} rows</summary><table><tr>"
         f"{''.join(f'<th>{cell}</th>' for cell in header)}</tr>{table}</table></details>"

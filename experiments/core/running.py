@@ -47,25 +47,28 @@ def run(
     *,
     again: bool = False,
     unattended: Unattended | None = None,
-) -> None:
-    """Measure every experiment, and write its results after each point."""
+) -> dict[str, float]:
+    """Measure every experiment, and write its results after each point; return their seconds."""
     here = results.place(size.name)
     if here["commit"].endswith("-dirty"):
         say("the working tree has changes: nothing that was measured before is taken over")
     work = [(each, list(each.points(size))) for each in experiments]
     measure = measured if unattended is None else unattended.measured
-    failed = []
+    failed, seconds = [], dict[str, float]()
     with Steps(sum(len(points) for _, points in work)) as steps:
         for experiment, points in work:
             path = folder / f"{experiment.name}.csv"
             known = [] if again else list(results.of_the_same(results.read(path).rows, here))
+            begin = steps.seconds
             try:
                 _run(experiment, points, size, known, here, path, steps, measure)
             except Wrong as problem:
                 failed.append(f"{experiment.name}: {problem}")
+            seconds[experiment.name] = steps.seconds - begin
     gc.unfreeze()
     if failed:
         raise SystemExit("\n".join(failed))
+    return seconds
 
 
 def _run(

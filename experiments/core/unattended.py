@@ -18,7 +18,7 @@ MOST_LOAD, PAUSE = 0.3, 15.0
 SAY_AGAIN = 600.0
 # A point is uneven if the longest and the shortest CPU time of a way differ by more than this share
 # of the median. It is measured at most this number of times.
-UNEVEN, ATTEMPTS = 0.3, 3
+UNEVEN, ATTEMPTS = 0.3, 2
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def listed(
         def probe() -> dict[str, float]:
             return {name: value for each in probes for name, value in each(compiled, table).items()}
 
-        return Way(run, _told, probe if probes else None)
+        return Way(run, listed_outcome, probe if probes else None)
 
     return make
 
@@ -98,7 +98,7 @@ def by_statistics(text: str, plan: str = "optimized", sample: int = 20_000) -> M
             return matches, matches.rows
 
         def told(ran: Any) -> Outcome:
-            outcome = _told(ran)
+            outcome = listed_outcome(ran)
             return outcome._replace(figures={**outcome.figures, "joined": float(bool(joins))})
 
         return Way(run, told)
@@ -223,7 +223,8 @@ def _types(table: pa.Table) -> dict[str, Any]:
     return {} if "type" in table.column_names else {"type": None, "types": ["Stock"]}
 
 
-def _told(found: Any) -> Outcome:
+def listed_outcome(found: Any) -> Outcome:
+    """The outcome of matches and their rows: the sum of all row numbers is checked."""
     matches, rows = found
     flat = [
         column.combine_chunks().flatten() if pa.types.is_list(column.type) else column

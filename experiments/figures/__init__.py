@@ -32,6 +32,10 @@ from experiments.figures import (
     many_keys,
     memory_of,
     micro_batches,
+    mw_chosen,
+    mw_events,
+    mw_length,
+    mw_window,
     negation,
     optimizer,
     pp_costs,
@@ -52,6 +56,7 @@ SASE_PLUS_PLUS = (pp_theta, pp_window, pp_costs, pp_count)
 IMPRECISE = (ip_window, ip_costs, ip_theta, ip_intervals, ip_series, ip_readings)
 HADOOP = (hadoop_lifetimes, hadoop_queue, hadoop_throughput, hadoop_optimizations)
 ZSTREAM = (trees,)
+MATCH_WINDOWS = (mw_length, mw_window, mw_events, mw_chosen)
 OURS = (
     cells,
     cliffs,
@@ -74,6 +79,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *(each.EXPERIMENT for each in IMPRECISE),
     *(each.EXPERIMENT for each in HADOOP),
     *(each.EXPERIMENT for each in ZSTREAM),
+    *(each.EXPERIMENT for each in MATCH_WINDOWS),
     *(each.EXPERIMENT for each in OURS),
     *scale.EXPERIMENTS,
     *spark.EXPERIMENTS,

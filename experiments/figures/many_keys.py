@@ -41,6 +41,8 @@ NEARLY = 0.9
 # How many times as long two threads work at the least, and how many cores they keep busy at the
 # most, where both explain a lesser gain.
 MORE, BUSY = 1.05, 1.9
+# The kinds of which the fewest and the most users are measured.
+OUTER = ("dense", "text")
 # A kind that makes no difference to the program in C, which reads the indices of a dictionary.
 SAME_TO_C = ("dense", "dictionary")
 
@@ -75,11 +77,14 @@ def _data(count: int, keys: int, kind: str) -> Data:
 
 
 def points(size: Size) -> Iterator[Point]:
-    """A panel for each kind of keys and each shape, over the number of users."""
+    """A panel for each kind of keys and each shape, over the number of users.
+
+    Two kinds also have the least and the greatest number, which no finding compares.
+    """
     count = size.of(10_000_000, 1_000_000, 20_000)
-    numbers = (10, 10_000, FEW, MILLION, MANY, 10_000_000)
-    for keys in size.of(numbers, (10_000, FEW), (100,)):
-        for kind, shape in product(KINDS, SHAPES):
+    for keys in size.of((10, FEW, MILLION, MANY, 10_000_000), (10_000, FEW), (100,)):
+        is_outer = size.name == "full" and not FEW <= keys <= MANY
+        for kind, shape in product(OUTER if is_outer else KINDS, SHAPES):
             ways: dict[str, Make] = {way: _ours(shape, n) for way, n in THREADS.items()}
             ways[C] = _theirs(shape, kind, 1)
             ways[BATCH_C] = _theirs(shape, kind, 1, BATCH)

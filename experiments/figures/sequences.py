@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any
 
 import pyarrow as pa
 
@@ -21,9 +23,13 @@ def stream(
     """A stream of a number of events; domains that are not given are those of Table 1."""
     sizes = (*domains, *ATTRIBUTES[len(domains) :])
     layout = "int8" if types <= 128 else "int32"
-    return lambda: uniform_events(
-        events=events, types=types, domains=sizes, seed=seed, type_layout=layout
-    )
+    return partial(_made, events=events, types=types, domains=sizes, seed=seed, type_layout=layout)
+
+
+@lru_cache(maxsize=1)
+def _made(**drawn: Any) -> pa.Table:
+    """Events, made once for the points one after the other that read them."""
+    return uniform_events(**drawn)
 
 
 def template(length: int, where: str = "", window: int = 10_000) -> str:

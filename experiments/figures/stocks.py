@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
 
 import pyarrow as pa
 
@@ -49,10 +50,13 @@ def stream(window: int, size: Size, p: float = P) -> tuple[Callable[[], pa.Table
     rest = (1 - p) / 2
     moves = (p, rest, 1 - p - rest)
 
-    def made() -> pa.Table:
-        return stock_events(events=events, moves=moves, seed=20080600).drop_columns("type")
+    return partial(_made, events, moves), events
 
-    return made, events
+
+@lru_cache(maxsize=1)
+def _made(events: int, moves: tuple[float, float, float]) -> pa.Table:
+    """Events, made once for the points one after the other that read them."""
+    return stock_events(events=events, moves=moves, seed=20080600).drop_columns("type")
 
 
 def over_queries(

@@ -4,6 +4,7 @@
     python -m experiments.rivals install duckdb polars | all
     python -m experiments.rivals run [--cells Q1/D1 …] [--rivals duckdb …] [--threads 1 2] [--quick]
         [--limit DIR/limit.py] [--csv FILE]
+    python -m experiments.rivals all [--quick] [--limit DIR/limit.py] [--results DIR]
     python -m experiments.rivals table --csv FILE … [--docs docs/rivals.md]
 
 Every answer is checked: the exit status is 1 where one is wrong or a system fails. No time is
@@ -22,7 +23,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments import machine
+from experiments.core.running import PLACES
 from experiments.rivals import results, running
+from experiments.rivals.calls import CALLS
 from experiments.rivals.catalogue import ENGINE, LIMIT, OURS, PROGRAM, Rival, rivals
 from experiments.rivals.comparing import Comparison, Plan, Runner, progress
 from experiments.rivals.install import FOLDER, CannotInstall, install, interpreter
@@ -34,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line."""
     options = parsed(arguments)
     options.folder = options.folder.expanduser()
-    {"list": listed, "install": installed, "run": run, "table": tabled}[options.command](options)
+    commands = {"list": listed, "install": installed, "run": run, "all": run_all, "table": tabled}
+    commands[options.command](options)
 
 
 def listed(options: argparse.Namespace) -> None:
@@ -74,6 +78,30 @@ def run(options: argparse.Namespace) -> None:
     print(report(comparison.lines, taking_part))
     if comparison.failures:
         raise SystemExit("\n".join(comparison.failures))
+
+
+def run_all(options: argparse.Namespace) -> None:
+    """Every committed comparison, with the systems that are installed; a complete one stays."""
+    folder = options.results or PLACES["quick" if options.quick else "full"]
+    folder.mkdir(parents=True, exist_ok=True)
+    known, failed = rivals(), list[str]()
+    for call in CALLS:
+        path = call.path(folder)
+        there = [known[name] for name in call.rivals if interpreter(options.folder, known[name])]
+        if not there:
+            progress(f"{call.name}: none of {', '.join(call.rivals)} is installed")
+            continue
+        if call.is_complete(there, path, place()):
+            progress(f"{call.name}: complete of this commit")
+            continue
+        more = ["--limit", str(options.limit)] if options.limit and call.by_hand else []
+        more += ["--quick"] if options.quick else []
+        try:
+            run(parsed(["--folder", str(options.folder), *call.arguments(there, path), *more]))
+        except SystemExit as problem:
+            failed.append(str(problem))
+    if failed:
+        raise SystemExit("\n".join(failed))
 
 
 def tabled(options: argparse.Namespace) -> None:
@@ -166,6 +194,10 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     asked.add_argument("--limit", type=Path, metavar="FILE", help="limit.py beside its sase.c")
     asked.add_argument("--limit-seconds", type=float, default=60.0, help="for one run: 60")
     asked.add_argument("--csv", type=Path, metavar="FILE", help="keep every run there")
+    every = commands.add_parser("all", help="the committed comparisons of all that are installed")
+    every.add_argument("--quick", action="store_true", help="a tenth of the events, once")
+    every.add_argument("--limit", type=Path, metavar="FILE", help="limit.py beside its sase.c")
+    every.add_argument("--results", type=Path, metavar="DIR", help="the folder of the CSV files")
     told = commands.add_parser("table", help="the tables of CSV files")
     told.add_argument("--csv", nargs="+", type=Path, metavar="FILE", required=True)
     told.add_argument("--docs", type=Path, metavar="FILE", help="put it between the marks there")

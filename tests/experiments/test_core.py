@@ -54,6 +54,26 @@ def rows_of(point, slow=None):
     return measured(experiment(point), point, SIZE, set() if slow is None else slow)
 
 
+@pytest.mark.parametrize("seconds", [0.0, 1.0])
+def test_an_error_of_a_library_that_is_interrupted_is_a_run_that_is_too_slow(seconds):
+    def run():
+        end = time.perf_counter() + seconds
+        try:
+            while time.perf_counter() < end:
+                pass
+        except BaseException:
+            raise RuntimeError("interrupted") from None
+        raise RuntimeError("of its own")
+
+    point = Point(1, {"a": lambda data: Way(run, Outcome)})
+    if not seconds:
+        with pytest.raises(RuntimeError, match="of its own"):
+            rows_of(point)
+    else:
+        (row,) = rows_of(point)
+        assert row["status"] == TOO_SLOW
+
+
 def test_a_run_is_counted_and_timed_as_often_as_the_size_says():
     calls = []
     (row,) = rows_of(Point(1, {"a": way(5, calls=calls)}, events=100))

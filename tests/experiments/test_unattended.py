@@ -1,6 +1,7 @@
 """All experiments by one command: a clean commit, a quiet machine, uneven points, and resuming."""
 
 import itertools
+import re
 import shutil
 import subprocess
 
@@ -88,10 +89,43 @@ def test_all_resumes_where_it_was_interrupted(repository, counted, tmp_path, cap
     counted.stop_at, counted.measured = None, []
     run_all(tmp_path / "results")
     assert list(dict.fromkeys(counted.measured)) == ["two 2"]
-    assert capsys.readouterr().out == f"{tmp_path / 'results' / 'report'}\n"
+    told = capsys.readouterr()
+    folder = tmp_path / "results"
+    assert told.out.splitlines() == [str(folder / "report"), str(folder / "benchmarks.md")]
+    assert re.search(r"^ +\d+\.\d s  two\n(.*\n)* +\d+\.\d minutes in all$", told.err, re.MULTILINE)
     counted.measured = []
     run_all(tmp_path / "results")
     assert counted.measured == []
+
+
+def test_the_longest_experiment_is_named_first():
+    told = program.times({"short": 6.0, "long": 600.0}).splitlines()
+    assert told == ["   600.0 s  long", "     6.0 s  short", "    10.1 minutes in all"]
+
+
+def test_other_systems_run_after_all_but_tiny_experiments(
+    repository, counted, tmp_path, monkeypatch
+):
+    calls = []
+    monkeypatch.setattr(program.rivals, "main", calls.append)
+    run_all(tmp_path / "tiny")
+    assert calls == []
+    monkeypatch.setenv(program.VARIABLE, "limit.py")
+    program.main(["all", "--quick", "--results", str(tmp_path)])
+    assert calls == [["all", "--results", str(tmp_path), "--limit", "limit.py", "--quick"]]
+
+
+def test_after_a_failure_of_another_system_there_is_a_report(
+    repository, counted, tmp_path, monkeypatch, capsys
+):
+    def fail(arguments):
+        raise SystemExit("DuckDB: 3 matches, right are 4")
+
+    monkeypatch.setattr(program.rivals, "main", fail)
+    with pytest.raises(SystemExit, match="right are 4"):
+        program.main(["all", "--quick", "--results", str(tmp_path)])
+    assert (tmp_path / "benchmarks.md").exists()
+    assert "minutes in all" in capsys.readouterr().err
 
 
 def test_each_row_has_its_commit_machine_load_and_times(repository, counted, tmp_path):
