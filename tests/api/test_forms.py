@@ -223,6 +223,7 @@ def test_what_may_be_very_many_is_first_looked_at_for_a_few(
 ) -> None:
     """One in some events; if there are more matches, all are counted as paths."""
     monkeypatch.setattr(counting, "RARE", rare)
+    monkeypatch.setattr(counting, "ENOUGH", 1)
     few = len(FEW) // rare
     for query in (RISING, "EVENT SEQ(A a, B b, C? c) WITHIN 9"):
         count = sase.match(query, FEW, output="count")

@@ -243,7 +243,7 @@ def _opened(
 def held(
     plan: EnginePlan, events: object, guard: RunGuard | None = None
 ) -> tuple[RowsInMemory, Events] | None:
-    """Load events of any kind, or rows that were read; None for files that take more bytes than may be held."""
+    """Load events of any kind, or rows that were read; None for files that are too large."""
     rows = read(plan, events, most_held(guard), guard)
     return rows.load(plan) if isinstance(rows, RowsInMemory) else None
 
