@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -329,7 +329,7 @@ class CollectedMatches:
     def positions(self) -> list[Numbers]:
         """The positions of the events by partition and place."""
         graph = self.matches.graph
-        return np.split(graph.positions, graph.offsets[1:-1])
+        return [graph.positions[begin:end] for begin, end in pairwise(graph.offsets)]
 
     def bindings(self, matches: list[Binding]) -> Bindings:
         """Return matches by the numbers of their events."""
