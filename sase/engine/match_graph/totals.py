@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sase.engine.columns.arrays import Numbers
 from sase.engine.kernels.match_graph.passes import LIMIT, NO_LEVEL, tally
 from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.residues import Residues
@@ -163,7 +163,7 @@ def totals(graph: Graph, weights: Weights = NO_WEIGHTS) -> Iterator[Total]:
             yield from map(Total, *each.tolist())
 
 
-def _pieces(graph: Graph, weights: Weights) -> Iterator[Total | Numbers]:
+def _pieces(graph: Graph, weights: Weights) -> Iterator[Total | NDArray[np.int64]]:
     """The totals one by one, or those of many places as three rows."""
     frames, frame, work = len(graph.frames.low), 0, _Pass(graph, weights)
     options = graph.options
