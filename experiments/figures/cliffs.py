@@ -42,9 +42,12 @@ MICROSECONDS = "microseconds"
 CHUNK, NEAR, SEED = 1_000, 50, 20261129
 
 
-def text(query: str, *, condition: str = "", window: str = WITHIN, clauses: str = "") -> str:
-    """A query with one more condition, another window, or more clauses."""
+def text(
+    query: str, *, condition: str = "", window: str = WITHIN, clauses: str = "", last: str = "E3 c"
+) -> str:
+    """A query with one more condition, another window or last component, or more clauses."""
     pattern, where = QUERIES[query]
+    pattern = pattern.replace("E3 c", last)
     end = " }" if "{" in where else ""
     return f"EVENT {pattern} WHERE {where}{condition and f' AND {condition}'}{end}{window}{clauses}"
 
@@ -95,6 +98,7 @@ TEXTS: dict[str, dict[str, str]] = {
     "no RETURN but HAVING": {"clauses": " HAVING c.ts - a.ts >= 0"},
     "RETURN of two values": {"clauses": " RETURN a.attr3 AS one, c.attr4 - a.attr4 AS two"},
     "LIMIT": {"clauses": " LIMIT 10"},
+    "an optional last component": {"last": "E3? c"},
 }
 CHANGES: dict[str, Change] = {
     "ties": of_events("ts", lambda ts: pa.array(ts.combine_chunks().to_numpy() // 2)),
@@ -109,6 +113,16 @@ CHANGES: dict[str, Change] = {
     MICROSECONDS: of_events("ts", lambda ts: pa.array(ts.to_numpy()).cast(pa.timestamp("us"))),
 }
 OUTPUTS = {"no overlap": {"output": "non_overlap"}, "count": {"output": "count"}}
+ALL = "EVENT SEQ(E1 a, E2{} s[], E3 c) WHERE [attr1]{} WITHIN {}"
+FEW, MANY = ALL.format("+", "", 1_000), ALL.format("+", "", 40_000)
+# Variants of all matches of a series, each with a base of its own, and the options of the variant.
+OF_ALL: dict[str, tuple[str, str, dict[str, str]]] = {
+    "few of all matches counted": (FEW, FEW, OUTPUTS["count"]),
+    "many of all matches counted": (MANY, MANY, OUTPUTS["count"]),
+    "a length as a condition": (
+        ALL.format("{2,}", "", 1_000), ALL.format("+", " AND s.len >= 2", 1_000), {},
+    ),
+}  # fmt: skip
 
 
 def way(query: str, change: Change | None = None, **options: str) -> Make:
@@ -140,6 +154,9 @@ def points(size: Size) -> Iterator[Point]:
         for name, variant in variants.items():
             ways = {BASE: base, VARIANT: variant}
             yield Point(name, ways, stream.table, stream.events, query, alike=False)
+    for name, (plain, changed, options) in OF_ALL.items():
+        ways = {BASE: way(plain), VARIANT: way(changed, **options)}
+        yield Point(name, ways, stream.table, stream.events, "series", alike=False)
 
 
 def within(most: float) -> Check:

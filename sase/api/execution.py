@@ -47,12 +47,13 @@ def run(
     guard: RunGuard | None = None,
     warns: bool = True,
     watch: Callable[[int], object] = lambda rows: None,
+    keep: Callable[[object], object] = lambda rows: None,
     clock: Callable[[], int] = clocks.perf_counter_ns,
 ) -> Matches:
     """Run the query by the plan that statistics choose: the given ones, or those of a sample.
 
     The `guard` has already counted the files that were read to compile the query. `warns` enables
-    the warning of too many expected matches.
+    the warning of too many expected matches. `keep` is called with rows that were read into memory.
     """
     from sase.engine.pipeline import batch
     from sase.engine.pipeline.analyze import timed
@@ -73,6 +74,8 @@ def run(
         rows, statistics = batch.read(compiled.reading, compiled.source.events, most, guard), given
         if statistics is None:
             rows, statistics = sampled(compiled, rows, threads)
+        if isinstance(rows, batch.RowsInMemory):
+            keep(rows)
         made = compiled.optimized(statistics, loaded=isinstance(rows, batch.RowsInMemory))
         if warns and isinstance(rows, batch.RowsInMemory) and statistics is not None:
             room = available_memory() if limits.memory is None else limits.memory

@@ -65,11 +65,12 @@ def counted(
     check_bounds(settings.get("threads"), max_matches)
     most = ANY_NUMBER if max_matches is None else max_matches
     *before, way = ways_of(compiled, is_number=True)
+    settings["guard"], read = _guard_of(settings), list[object]()
     for each in before:
-        few = _few(compiled, settings, each, most)
+        few = _few(compiled, {**settings, "keep": read.append}, each, most)
         if few is not None:
             return few
-    source = _source(compiled, settings, way)
+    source = _source(compiled, settings, way, events=next(iter(read), compiled.source.events))
     return _match_count(source, source.count(most))
 
 
@@ -122,14 +123,23 @@ def _set_of(compiled: CompiledQuery, settings: Settings) -> MatchSource:
             ' output="count" reads them in pieces'
         )
     (way,) = ways_of(compiled, is_number=False)
-    source: MatchSource = _source(compiled, settings, way, for_set=True)
+    events = compiled.source.events
+    source: MatchSource = _source(compiled, settings, way, events=events, for_set=True)
     return source
 
 
 def _source(
-    compiled: CompiledQuery, settings: Settings, way: CountingWay, *, for_set: bool = False
+    compiled: CompiledQuery,
+    settings: Settings,
+    way: CountingWay,
+    *,
+    events: object,
+    for_set: bool = False,
 ) -> Any:
-    """The source that counts all matches in one way, or answers questions about them."""
+    """The source that counts all matches in one way, or answers questions about them.
+
+    The `events` are those of the query, or their rows if these were read before.
+    """
     from sase.engine import set_results as by
 
     counts = {
@@ -138,7 +148,7 @@ def _source(
         CountMethod.STATES: by.CountedStates,
         CountMethod.HISTORIES: by.CountedHistories,
     }
-    held = None if way.plan is None else _held(compiled, way.plan, settings)
+    held = None if way.plan is None else _held(compiled, way.plan, settings, events)
     if way.method in counts:
         assert held is not None, "so it was chosen"
         return counts[way.method](*held)
@@ -150,16 +160,20 @@ def _source(
 
 
 def _held(
-    compiled: CompiledQuery, counting: Operator, settings: Settings
+    compiled: CompiledQuery, counting: Operator, settings: Settings, events: object
 ) -> tuple[EnginePlan, RowsInMemory, Events, RunGuard | None] | None:
     """The plan with its events and guard, to count matches; None if memory is too small."""
     from sase.engine.pipeline.batch import held
 
     plan = compiled.plan(Optimized.of(counting)).engine
-    guard = guard_of(settings.get("limits", UNLIMITED), perf_counter_ns)
+    guard = _guard_of(settings)
     with working(guard):
-        whole = held(plan, compiled.source.events, guard=guard)
+        whole = held(plan, events, guard=guard)
     return None if whole is None else (plan, *whole, guard)
+
+
+def _guard_of(settings: Settings) -> RunGuard | None:
+    return settings.get("guard") or guard_of(settings.get("limits", UNLIMITED), perf_counter_ns)
 
 
 def _searched(

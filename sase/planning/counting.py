@@ -28,9 +28,11 @@ from sase.planning.rewrites.push_simple_conditions import push_simple_conditions
 
 # Up to FEW, matches are first listed to be counted if a key keeps them few. The events need not be
 # stored for that, and for ten million events it takes half the time. If they may be very many, one
-# in RARE events is listed first, or SOME if the events are not known: a scan that finds few takes a
-# third of the time of a graph, and one that finds many is soon given up.
-FEW, RARE, SOME = 1 << 23, 1 << 7, 1 << 14
+# in RARE events is listed first, or SOME if the events are not known. A scan that finds few takes a
+# third to four fifths of the time of a graph. With a match for each RARE events both take about as
+# long, and a scan that finds many more is soon given up. Of fewer than ENOUGH events, a graph takes
+# so little time that nothing is listed first.
+FEW, RARE, SOME, ENOUGH = 1 << 23, 1 << 3, 1 << 14, 1 << 12
 OF_SETS = "the members of a set come in any order"
 OF_GROUPS = "an iteration of a repeated group is several events"
 TOO_MANY = "the events are too many to be held"
@@ -228,7 +230,7 @@ def ways_of_counting(
             method = CountMethod.PATHS  # of which each is a match, with its states
         if is_number:
             few = (OFTEN_FEW,) if explodes else (FEW_AGREE,)
-            most = FEW if not explodes else SOME if events is None else events // RARE
+            most = FEW if not explodes else SOME if events is None else _listed_first(events)
     elif is_number and (merges or explodes):
         made = optimized(recipe if merges else read_recipe(MERGING), basic)
         method, plan = CountMethod.HISTORIES, counting_histories(made.plan)
@@ -238,6 +240,11 @@ def ways_of_counting(
         return (CountingWay(CountMethod.LISTED, among, reasons or (TOO_MANY,)),)
     before = (CountingWay(CountMethod.FEW_LISTED, None, few, most),) if few and most else ()
     return (*before, CountingWay(method, plan))
+
+
+def _listed_first(events: int) -> int:
+    """The most matches that are listed to be counted if they may be very many."""
+    return events // RARE if events >= ENOUGH else 0
 
 
 def counting_histories(plan: Operator) -> Operator | None:

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 import sase
 from sase.engine.pipeline import batch
@@ -223,6 +224,7 @@ def test_what_may_be_very_many_is_first_looked_at_for_a_few(
 ) -> None:
     """One in some events; if there are more matches, all are counted as paths."""
     monkeypatch.setattr(counting, "RARE", rare)
+    monkeypatch.setattr(counting, "ENOUGH", 1)
     few = len(FEW) // rare
     for query in (RISING, "EVENT SEQ(A a, B b, C? c) WITHIN 9"):
         count = sase.match(query, FEW, output="count")
@@ -261,6 +263,22 @@ def test_files_are_held_within_the_memory_that_is_allowed(
     monkeypatch.setattr(batch, "read", noted)
     sase.match(RISING, path, output="count", max_memory="200MB")
     assert limits == [50_000_000]
+
+
+def test_files_are_read_once_for_a_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a search that gives up, and for the graph that counts then."""
+    path, names, read = tmp_path / "events.csv", list[list[str]](), batch.read_whole
+    csv.write_csv(FEW, path)
+    monkeypatch.setattr(counting, "SOME", 1)
+
+    def noted(plan: Any, files: Any, columns: list[str]) -> Any:
+        names.append(columns)
+        return read(plan, files, columns)
+
+    monkeypatch.setattr(batch, "read_whole", noted)
+    count = sase.match(RISING, path, output="count")
+    assert count == len(listed(RISING)) > 1 and count.is_counted
+    assert len(names) == 1
 
 
 def test_too_many_to_be_looked_at() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,7 @@ NO_LINKS = Links(frozen(np.empty((0, 0), np.int64)), frozen(np.empty(0, np.int32
 def linked(
     slots: SlotAutomaton,
     stream: EventPlaces,
-    partitions: Sequence[CandidateEvents],
-    offsets: Sequence[int],
+    tested: Edge | None,
     options: GraphOptions,
     check: Check = no_check,
 ) -> Links:
@@ -45,9 +44,8 @@ def linked(
     Every pair of events in a window is tested once for each pair of components; only this step
     takes quadratic time and space. The counts use the arcs once for each window start.
     """
-    if not slots.pairs or all(each.edge is None for each in partitions):
+    if not slots.pairs or tested is None:
         return NO_LINKS
-    tested = _edge_of_all(partitions, np.asarray(offsets, np.int64))
     bounds, places, kept = [], [], 0
     check(2 * INT64 * len(slots.pairs) * len(stream.before))
     for pair in slots.pairs:
@@ -64,25 +62,6 @@ def _any(
 ) -> NDArray[np.bool_]:
     """Accept all pairs."""
     return np.ones(len(later), np.bool_)
-
-
-def _edge_of_all(partitions: Sequence[CandidateEvents], offsets: NDArray[np.int64]) -> Edge:
-    """The tests of all partitions as one; pairs come partition by partition."""
-
-    def holds(
-        earlier: NDArray[np.int64], later: NDArray[np.int64], pair: Neighbours
-    ) -> NDArray[np.bool_]:
-        owners = np.searchsorted(offsets, later, side="right") - 1
-        changes = np.flatnonzero(np.diff(owners)) + 1
-        found = np.ones(len(later), np.bool_)
-        for start, stop in pairwise([0, *changes.tolist(), len(later)]):
-            edge, offset = partitions[owners[start]].edge, offsets[owners[start]]
-            if edge is not None:
-                places = earlier[start:stop] - offset, later[start:stop] - offset
-                found[start:stop] = edge(*places, pair)
-        return found
-
-    return holds
 
 
 def _arcs(
@@ -154,16 +133,16 @@ class Graph:
     def __init__(
         self,
         slots: SlotAutomaton,
-        partitions: Sequence[CandidateEvents],
+        events: CandidateEvents,
         span: int | None,
         options: GraphOptions = GRAPH_OPTIONS,
         check: Check = no_check,
     ) -> None:
-        self.slots, self.partitions, self.options = slots, tuple(partitions), options
+        self.slots, self.events, self.options = slots, events, options
         self.check = check
-        self.offsets = [0, *accumulate(map(len, partitions))]
-        self.positions = _joined([each.positions for each in partitions])
-        self.stream = places_of(partitions, span)
+        self.offsets: list[int] = events.offsets.tolist()
+        self.positions = events.positions
+        self.stream = events.places(span)
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -185,9 +164,7 @@ class Graph:
     @cached_property
     def links(self) -> Links:
         """The arcs, if neighbours are tested."""
-        return linked(
-            self.slots, self.stream, self.partitions, self.offsets, self.options, self.check
-        )
+        return linked(self.slots, self.stream, self.events.edge, self.options, self.check)
 
     @cached_property
     def arrays(self) -> GraphArrays:
@@ -293,25 +270,9 @@ def check_memory(size: int) -> None:
         )
 
 
-def places_of(partitions: Sequence[CandidateEvents], span: int | None) -> EventPlaces:
-    """The events of all partitions, one partition after another."""
-    offsets = [0, *accumulate(map(len, partitions))]
-    placed = list(zip(partitions, offsets, strict=False))
-    return EventPlaces(
-        frozen(_joined([each.begins for each in partitions])),
-        frozen(_joined([each.takes for each in partitions])),
-        frozen(_joined([each.before() + at for each, at in placed])),
-        frozen(_joined([each.lowest(span) + at for each, at in placed])),
-    )
-
-
 def frames_of(stream: EventPlaces, ends: NDArray[np.int64]) -> Frames:
     """Group final events by the first place of their windows."""
     lows, starts = np.unique(stream.lowest[ends], return_index=True)
     stops = np.append(starts[1:], len(ends))
     beyond = ends[stops - 1] + 1 if len(lows) else lows
     return Frames(frozen(lows), frozen(ends[starts]), frozen(beyond))
-
-
-def _joined(columns: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.concatenate([np.empty(0, np.int64), *columns])

@@ -24,7 +24,14 @@ from sase.engine.match_graph.graph import Graph
 from sase.engine.match_graph.options import GRAPH_OPTIONS, GraphOptions
 from sase.engine.match_graph.ranks import drawn
 from sase.engine.match_graph.slots import SlotAutomaton
-from sase.engine.match_graph.totals import EndCount, EndLists, PairLists, paths_from, totals
+from sase.engine.match_graph.totals import (
+    EndCount,
+    EndLists,
+    PairLists,
+    count_all,
+    paths_from,
+    totals,
+)
 from sase.engine.resources import Check, no_check
 from sase.errors import SaseError
 
@@ -198,7 +205,7 @@ class MatchSet:
     def over(
         cls,
         slots: SlotAutomaton,
-        partitions: Sequence[CandidateEvents],
+        events: CandidateEvents,
         span: int | None = None,
         options: GraphOptions = GRAPH_OPTIONS,
         check: Check = no_check,
@@ -207,7 +214,7 @@ class MatchSet:
 
         `check` is called between the pieces of each pass, and may end it by an exception.
         """
-        return cls(Graph(slots, partitions, span, options, check))
+        return cls(Graph(slots, events, span, options, check))
 
     # ------------------------------------------------------------ counts
 
@@ -217,7 +224,7 @@ class MatchSet:
 
     @cached_property
     def _paths(self) -> int:
-        return sum(total.matches for total in totals(self.graph))
+        return count_all(self.graph)
 
     def counts_by_end(self) -> Iterator[EndCount]:
         """The matches that end at each event, by position; computed on demand for one partition."""
@@ -225,7 +232,7 @@ class MatchSet:
             EndCount(*self.graph.local(place), int(self.graph.positions[place]), count)
             for place, count, _ in totals(self.graph)
         )
-        several = len(self.graph.partitions) > 1
+        several = len(self.graph.offsets) > 2
         return iter(sorted(counts, key=lambda end: end.position)) if several else counts
 
     def collapsed(self, within: range | None = None) -> Iterator[EndLists]:
@@ -314,6 +321,6 @@ class MatchSet:
     def valued(self, level: int, values: Sequence[Values]) -> ValuedPaths:
         """The values of a component, for an aggregate over several sets."""
         columns = [plain(of) for of in values]
-        if list(map(len, columns)) != list(map(len, self.graph.partitions)):
+        if list(map(len, columns)) != np.diff(self.graph.offsets).tolist():
             raise ValueError("an aggregate needs a value for each place of each partition")
         return ValuedPaths(self.graph, level, [value for column in columns for value in column])

@@ -13,7 +13,7 @@ from sase.engine.kernels.match_graph import state_counts as of
 from sase.engine.kernels.match_graph.state_counts import Arcs
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.match_graph.candidates import CandidateEvents
-from sase.engine.match_graph.graph import frames_of, places_of
+from sase.engine.match_graph.graph import frames_of
 from sase.engine.resources import Check, no_check
 from sase.planning.automaton.automaton import PatternAutomaton
 from sase.planning.automaton.unrolled import ROOT, Configuration, PathStep, Unrolled
@@ -88,7 +88,7 @@ def _column(values: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
 
 def count_by_states(
     automaton: PatternAutomaton,
-    partitions: Sequence[CandidateEvents],
+    events: CandidateEvents,
     span: int | None = None,
     check: Check = no_check,
 ) -> int:
@@ -96,9 +96,8 @@ def count_by_states(
 
     `check` is called between pieces of the work, and may end it by an exception.
     """
-    stream = places_of(partitions, span)
-    _, tied = np.unique(stream.before, return_counts=True)
-    found = tables(automaton, int(tied.max(initial=1)))
+    stream = events.places(span)
+    found = tables(automaton, int(np.diff(events.tie_bounds).max(initial=1)))
     ends = np.flatnonzero((stream.begins | stream.takes) & _closing(found))
     frames, state = frames_of(stream, ends), np.zeros(of.COUNTING_STATE, np.int64)
     state[of.AT] = NOTHING

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sase.engine.kernels.match_graph.passes import LIMIT, NO_LEVEL, tally
 from sase.engine.match_graph.graph import Graph
@@ -141,14 +142,35 @@ class _Pass:
         return stop
 
 
+def count_all(graph: Graph) -> int:
+    """The number of all matches."""
+    found = 0
+    for each in _pieces(graph, NO_WEIGHTS):
+        if isinstance(each, Total):
+            found += each.matches
+        else:  # in halves, of which the sums fit
+            of_ends = each[1]
+            found += (int((of_ends >> 32).sum()) << 32) + int((of_ends & 0xFFFFFFFF).sum())
+    return found
+
+
 def totals(graph: Graph, weights: Weights = NO_WEIGHTS) -> Iterator[Total]:
     """The totals of each place where a match ends, in order."""
+    for each in _pieces(graph, weights):
+        if isinstance(each, Total):
+            yield each
+        else:
+            yield from map(Total, *each.tolist())
+
+
+def _pieces(graph: Graph, weights: Weights) -> Iterator[Total | NDArray[np.int64]]:
+    """The totals one by one, or those of many places as three rows."""
     frames, frame, work = len(graph.frames.low), 0, _Pass(graph, weights)
     options = graph.options
     while frame < frames:
         done = work.exact(frame)
         ends = graph.ends_of(frame, done)
-        yield from map(Total, ends.tolist(), *work.results[:, ends].tolist())
+        yield np.stack([ends, *work.results[:, ends]])
         if done == frames:
             return
         frame = min(done + options.batch, frames)

@@ -117,7 +117,12 @@ class RowsInMemory:
     def load(
         self, plan: EnginePlan, threads: int | None = 1, only: frozenset[str] | None = None
     ) -> tuple[RowsInMemory, Events]:
-        """Load and sort the events; `only` those of some types if others do not count."""
+        """Load and sort the events, unless they are loaded.
+
+        If `only` some types count, events of others may be left out, or have any values.
+        """
+        if self.loaded is not None:
+            return self, self.loaded
         count = threads_that_pay(self.inputs.num_rows) if threads is None else threads
         inputs, loaded = Pipeline(plan).load(self.inputs, count, only)
         return replace(self, inputs=inputs, loaded=loaded), loaded
@@ -154,7 +159,12 @@ def most_held(guard: RunGuard | None) -> int:
 def read(
     plan: EnginePlan, events: object, most: int = MOST_HELD, guard: RunGuard | None = None
 ) -> RowsInMemory | Files:
-    """Open events, and read them unless they are files that take more than `most` bytes."""
+    """Open events, and read them unless they are files that take more than `most` bytes.
+
+    Rows that were read for a plan of the same query stay as they are.
+    """
+    if isinstance(events, RowsInMemory):
+        return events
     if is_path(events):
         events = _opened(plan, events, most, guard)
     if not isinstance(events, Files):
@@ -238,7 +248,7 @@ def _opened(
 def held(
     plan: EnginePlan, events: object, guard: RunGuard | None = None
 ) -> tuple[RowsInMemory, Events] | None:
-    """Load events of any kind; None for files that take more bytes than may be held."""
+    """Load events of any kind, or rows that were read; None for files that are too large."""
     rows = read(plan, events, most_held(guard), guard)
     return rows.load(plan) if isinstance(rows, RowsInMemory) else None
 

@@ -35,11 +35,13 @@ class LineDrive(Drive):
 
     has_series: bool
     compares: bool
+    visits_all: bool = True
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """The needs; `NUMBERS` only if events are compared."""
-        return tuple(each for each in super().needs if self.compares or each is not Need.NUMBERS)
+        """The needs; `NUMBERS` only if events are compared, `MOST_OF_TYPES` if all are visited."""
+        asked = {Need.NUMBERS: self.compares, Need.MOST_OF_TYPES: self.visits_all}
+        return tuple(each for each in super().needs if asked.get(each, True))
 
     @classmethod
     def of(cls, request: DriveRequest) -> Self | Declined:
@@ -129,6 +131,14 @@ class FusedWalkDrive(LineDrive):
     )
 
     @classmethod
+    def of(cls, request: DriveRequest) -> Self | Declined:
+        """Return the drive; only conditions on single events are decided for all events."""
+        made, runs = super().of(request), request.plan.runs
+        if isinstance(made, Declined) or runs is None:
+            return made
+        return replace(made, visits_all=bool(runs.simple))
+
+    @classmethod
     def _why_another(cls, request: DriveRequest) -> str | None:
         return None if isinstance(request.runs, PostponedWalk) else NO_WALKS.reason
 
@@ -138,14 +148,17 @@ class FusedWalkDrive(LineDrive):
         assert walked is not None
         filters = walked.early + walked.dismissing + walked.discarding + walked.safe
         first_alone = any(each.when is When.FIRST for each in walked.simple)
+        may_lack = walked.components[-1].is_optional and walked.components[-1].minimum == 0
         asks_more: dict[str, object] = {
             EVENTS_COMPARED: walked.conditions or walked.tested or filters,
-            "a match may be a single event": len(walked.components) == 1,
+            "a match may be a single event": len(walked.components) == 1 + may_lack,
             "a component is a repeated group": walked.has_groups,
-            "a component may be absent": any(each.minimum == 0 for each in walked.components),
+            "a component before the last one may be absent": any(
+                each.minimum == 0 for each in walked.components[:-1]
+            ),
             "conditions are on the first event of a series alone": first_alone,
         }
-        return first_of(asks_more) or _why_stacks_differ(walked)
+        return first_of(asks_more) or _why_stacks_differ(walked, or_none=may_lack)
 
 
 def kept_apart(lines: nodes.RunEvaluation) -> str | None:
@@ -166,13 +179,16 @@ def kept_apart(lines: nodes.RunEvaluation) -> str | None:
     return first_of(asks_more) or _why_stacks_differ(lines)
 
 
-def _why_stacks_differ(runs: nodes.RunEvaluation) -> str | None:
-    """The reason why events are not on one stack for each level and key, or None."""
+def _why_stacks_differ(runs: nodes.RunEvaluation, *, or_none: bool = False) -> str | None:
+    """The reason why events are not on one stack for each level and key, or None.
+
+    The last component has a single event, `or_none`.
+    """
     # An event of any type matches several components.
     types = [name for each in runs.components for name in each.types or ("", "")]
     asks_more = {
         "a type fits several components": len(types) != len({*types}),
-        "the last component is a series": not runs.components[-1].is_single,
+        "the last component is a series": not (or_none or runs.components[-1].is_single),
         "the window counts the events of a partition": runs.counts_in_partitions,
     }
     return first_of(asks_more)

@@ -6,8 +6,17 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sase.engine.match_graph import Binding, CandidateEvents, Edge, MatchSet, SlotAutomaton
+from sase.engine.columns.arrays import Numbers
+from sase.engine.match_graph import (
+    Binding,
+    CandidateEvents,
+    Edge,
+    MatchSet,
+    Neighbours,
+    SlotAutomaton,
+)
 from sase.engine.match_graph.options import GraphOptions
 from tests.engine.match_graph import brute
 from tests.engine.match_graph.automata import Bounds, slots_of
@@ -25,9 +34,8 @@ class Input:
     states: SlotAutomaton | None = None
 
     def set(self, options: GraphOptions) -> MatchSet:
-        return MatchSet.over(
-            self.states or slots_of(self.levels), self.partitions, self.span, options
-        )
+        events = joined(self.partitions)
+        return MatchSet.over(self.states or slots_of(self.levels), events, self.span, options)
 
     @cached_property
     def bindings(self) -> list[Binding]:
@@ -50,6 +58,25 @@ class Input:
         slots = [self.states.all[slot] for slot in binding.slots]
         pairs = zip(binding.places, slots, strict=True)
         return tuple(place for place, slot in pairs if slot.level == level)
+
+
+def joined(partitions: list[CandidateEvents]) -> CandidateEvents:
+    """The events of partitions one after another, each with its own edges."""
+    starts = np.cumsum([0, *map(len, partitions)])[:-1]
+    names = "positions", "ties", "measures", "begins", "takes"
+    columns = [np.concatenate([getattr(each, name) for each in partitions]) for name in names]
+
+    def edge(earlier: Numbers, later: Numbers, pair: Neighbours) -> NDArray[np.bool_]:
+        holds = np.ones(len(later), np.bool_)
+        for start, each in zip(starts, partitions, strict=True):
+            own = (later >= start) & (later < start + len(each))
+            assert (earlier[own] >= start).all(), "neighbours are of one partition"
+            if each.edge is not None:
+                holds[own] = each.edge(earlier[own] - start, later[own] - start, pair)
+        return holds
+
+    tested = any(each.edge is not None for each in partitions)
+    return CandidateEvents(*columns, edge if tested else None, starts)
 
 
 @cache

@@ -26,10 +26,10 @@ def series(
     options: GraphOptions = GRAPH_OPTIONS,
 ) -> MatchSet:
     """One Kleene component over events that all fit: 2^size - 1 matches without a window."""
-    return MatchSet.over(SERIES, [events([1] * size, [1] * size, edge)], span, options)
+    return MatchSet.over(SERIES, events([1] * size, [1] * size, edge), span, options)
 
 
 def enclosed(size: int) -> MatchSet:
     """A, `size` events of B, C, for SEQ(A a, B+ b[], C c): 2^size - 1 matches."""
     begins, takes = [1, *[2] * size, 4], [0, *[2] * size, 0]
-    return MatchSet.over(ENCLOSED, [events(begins, takes)])
+    return MatchSet.over(ENCLOSED, events(begins, takes))

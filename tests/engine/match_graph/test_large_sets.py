@@ -145,7 +145,7 @@ def test_what_matches_hold_is_marked_block_by_block(edge: Edge | None) -> None:
     """From the last event of a match back, also where one window has all events."""
     asked = list[int]()
     options = replace(GRAPH_OPTIONS, steps=1 << 5)
-    found = MatchSet.over(SERIES, [events([1] * 400, [1] * 400, edge)], None, options, asked.append)
+    found = MatchSet.over(SERIES, events([1] * 400, [1] * 400, edge), None, options, asked.append)
     assert found.count() == 2**400 - 1
     asked.clear()
     assert found.aggregate("max", 0, [range(400)]) == 399
@@ -167,7 +167,7 @@ def test_marks_are_broken_off() -> None:
             raise Over
 
     options = replace(GRAPH_OPTIONS, steps=1 << 5)
-    found = MatchSet.over(SERIES, [events([1] * 400, [1] * 400, None)], None, options, check)
+    found = MatchSet.over(SERIES, events([1] * 400, [1] * 400, None), None, options, check)
     assert found.count() == 2**400 - 1
     left[0] = 5
     with pytest.raises(Over):
@@ -177,14 +177,14 @@ def test_marks_are_broken_off() -> None:
 def counted(
     size: int, span: int, edge: Edge | None, options: GraphOptions, check: Check
 ) -> list[EndCount]:
-    found = MatchSet.over(SERIES, [events([1] * size, [1] * size, edge)], span, options, check)
+    found = MatchSet.over(SERIES, events([1] * size, [1] * size, edge), span, options, check)
     return list(found.counts_by_end())
 
 
 def test_a_list_ends_between_two_matches() -> None:
     """Also where all matches have the same last event."""
     made, looks = list[object](), list[int]()
-    stream = [events([1] * 20, [1] * 20, None)]
+    stream = events([1] * 20, [1] * 20, None)
     found = MatchSet.over(SERIES, stream, None, GRAPH_OPTIONS, lambda more: looks.append(len(made)))
     for match in islice(found, 10_000):
         made.append(match)

@@ -15,7 +15,7 @@ from sase.engine.match_graph.options import GraphOptions
 from sase.engine.match_graph.ranks import estimated, wilson
 from sase.errors import BudgetError, SaseError
 from tests.engine.match_graph.automata import slots_of
-from tests.engine.match_graph.inputs import random_input
+from tests.engine.match_graph.inputs import joined, random_input
 from tests.engine.match_graph.sizes import SERIES, events, series
 
 
@@ -38,7 +38,7 @@ def test_wilson_is_the_interval_of_the_books():
 
 def test_the_order_is_that_of_the_language():
     """Of two cuts of the same events the one with the shorter last component comes first."""
-    two = MatchSet.over(slots_of(((1, None), (1, None))), [events([3] * 3, [3] * 3)])
+    two = MatchSet.over(slots_of(((1, None), (1, None))), events([3] * 3, [3] * 3))
     assert [(match.places, match.lengths) for match in two] == [
         ((0, 1), (1, 1)),
         ((1, 2), (1, 1)),
@@ -52,7 +52,7 @@ def test_partitions_are_merged_by_the_last_event():
     columns = [np.array([0, 3]), np.array([1, 2])]
     ones = np.ones(2, np.int64)
     partitions = [CandidateEvents(column, column, column, ones, ones) for column in columns]
-    found = [(m.partition, m.places) for m in MatchSet.over(SERIES, partitions)]
+    found = [(m.partition, m.places) for m in MatchSet.over(SERIES, joined(partitions))]
     assert found == [(0, (0,)), (1, (0,)), (1, (1,)), (1, (0, 1)), (0, (1,)), (0, (0, 1))]
 
 
@@ -105,7 +105,7 @@ def test_a_span_reaches_below_the_least_measure():
     measures = np.array([least, least + 5, 7])
     ones, places = np.ones(3, np.int64), np.arange(3)
     candidates = CandidateEvents(places, places, measures, ones, ones)
-    assert MatchSet.over(SERIES, [candidates], span=5).count() == 4
+    assert MatchSet.over(SERIES, candidates, span=5).count() == 4
 
 
 @pytest.mark.parametrize(

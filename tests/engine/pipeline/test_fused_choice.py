@@ -13,6 +13,7 @@ import sase
 from sase.engine.pipeline.fused.open import open_pipeline
 from sase.engine.pipeline.fused.scan import FusedScan
 from sase.engine.report import FusedUse
+from sase.planning import counting
 from sase.planning.declined import NO_RUNS, NO_SCAN, NO_TREE
 from sase.planning.explain.driven import paths_of
 from sase.planning.physical.drive import NARROWED, Feed
@@ -368,8 +369,11 @@ def pushed_by(plans: list[sase.Plan], batches: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("output", ["count", "compressed"])
-def test_a_form_that_lists_is_executed_by_them(output: str) -> None:
+def test_a_form_that_lists_is_executed_by_them(
+    output: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Under skip till next match no set is counted; of any match one is, after a few are listed."""
+    monkeypatch.setattr(counting, "ENOUGH", 1)
     assert explained(SHARED, output=output).to_dict()["physical"][1]["declined"] is None
     assert [use.path for use in sase.match(SHARED, EVENTS, output="count").report.fused] == [
         "shared lines"

@@ -26,7 +26,8 @@ from tests.seeds import draw_numbers, share
 PATTERNS = [
     "A+ a[], D d", "A a, B+ b[], D d", "A a, C{2,} c[], D d", "A{3,} a[], D d",
     "A a, B b, C+ c[], D d", "A+ a[], B+ b[], C c", "A{2,3} a[], B b",
-    "A a, B{1,2} b[], C{2,} c[], D d",
+    "A a, B{1,2} b[], C{2,} c[], D d", "A a, B b, D? d", "A a, B+ b[], D? d",
+    "A{2,} a[], C c, D? d",
 ]  # fmt: skip
 WINDOWS = ["WITHIN 9", "WITHIN 13", "WITHIN 10 INCLUSIVE", "WITHIN 12 EVENTS"]
 
@@ -96,7 +97,8 @@ def test_they_are_those_of_the_naive_matcher(seed: int) -> None:
     known = naive.match(parse_query(plan.query), events.to_pylist())
     rows = plan.run(events, threads=random.choice([1, 1, 2, 4])).rows
     shown = [
-        [of if isinstance(of, list) else [of] for of in row.values()] for row in rows.to_pylist()
+        [of if isinstance(of, list) else [of] * (of is not None) for of in row.values()]
+        for row in rows.to_pylist()
     ]
     assert shown == [[[*of] for of in each.events] for each in known]
 
@@ -146,6 +148,8 @@ def test_a_walk_pauses() -> None:
         "SEQ(A+ a[], B b) WHERE [id] AND a[1].v > 2 WITHIN 9",
         "SEQ(A a, B+ b[]) WHERE [id] WITHIN 9",
         "SEQ(A a, B* b[], C c) WHERE [id] WITHIN 9",
+        "SEQ(A a, B b, C* c[]) WHERE [id] WITHIN 9",
+        "SEQ(A a, B? b) WHERE [id] WITHIN 9",
         "SEQ(A+ a[], ANY(A, B) b) WHERE [id] WITHIN 9",
         "SEQ(A+ a[], B b) WHERE [id] WITHIN 4 EVENTS PER PARTITION",
         "SEQ(A+ a[], B b) WHERE [id] WITHIN 9 RETURN count(a[]) AS n",

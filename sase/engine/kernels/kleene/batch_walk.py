@@ -7,6 +7,7 @@ stacks are in the order of the events, so the later of their two next events is 
     level 0   a1 ◄──── a3               walks from c6: b5 b4 a3, b5 b4 b2 a1, b5 b4 a1, b5 a3,
     level 1      b2 ◄──── b4 ◄ b5                      b5 b2 a1, b5 a1, b4 a3, …
 
+If the last component may be absent, walks also begin at the instances of the level before it.
 Simultaneous events never follow each other. RIP leads to none, but BELOW may, so such an event is
 passed over.
 """
@@ -96,8 +97,11 @@ def walk_series(
         final = stacks.finals[at[WALKED]]
         first = final[FIRST]
         if at[DEPTH] == FRESH:
-            push_step_back(pattern, steps, 0, final[ROW], last, 1, NOTHING, final[BEFORE])
-            at[DEPTH] = 1
+            level, below, rip = last, NOTHING, final[BEFORE]
+            cell = cells[final[BEFORE] & mask]
+            if cell[ROW] == final[ROW]:  # without the last component
+                level, below, rip = last - 1, cell[BELOW], cell[RIP]
+            at[DEPTH] = int(push_step_back(pattern, steps, 0, final[ROW], level, 1, below, rip))
         while at[DEPTH] > 0:
             depth = at[DEPTH]
             step = steps[depth - 1]

@@ -88,6 +88,18 @@ class Frames(NamedTuple):
     beyond: Ints
 
 
+@kernel
+def lowest_places(measures: Ints, span: int, lowest: OutInts) -> None:
+    """Raise the first place of each partition to that of a window that ends at a place."""
+    least, low = np.iinfo(np.int64).min, 0
+    for place in range(len(measures)):
+        low = max(low, lowest[place])
+        floor = measures[place] - span if measures[place] >= least + span else least
+        while measures[low] < floor:
+            low += 1
+        lowest[place] = low
+
+
 @linked
 def fits(graph: GraphArrays, place: int, slot: int) -> bool:
     """Whether the event at a place fits a slot."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +13,10 @@ from sase.binding.bound import Part
 from sase.binding.conditions.parts import with_values
 from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Numbers
-from sase.engine.match_graph import Edge, Neighbours
+from sase.engine.match_graph import CandidateEvents, Edge, Neighbours
 from sase.engine.match_graph.slots import SlotAutomaton
 from sase.engine.operators.bindings.bindings import Bindings
 from sase.engine.operators.kleene.match_set_evaluation import (
-    BEGINS,
-    TIE,
     GraphEdges,
     NeighbourConditions,
     PreviousAndCurrent,
@@ -93,13 +90,13 @@ class GroupEdges(GraphEdges):
         """Whether a condition or a negation restricts the pairs of neighbours."""
         return super().are_tested or bool(self._absent)
 
-    def edge(self, events: Numbers) -> Edge:
+    def edge(self, numbers: Numbers, events: CandidateEvents) -> Edge:
         """A function that decides whether events at two places of a partition may be neighbours."""
-        holds, ties = super().edge(events), events[TIE]
-        sides: tuple[Literal["left", "right"], ...] = "left", "right"
-        before, behind = (np.searchsorted(ties, ties, side) for side in sides)
+        holds = super().edge(numbers, events)
+        bounds, sizes = events.tie_bounds, np.diff(events.tie_bounds)
+        before, behind = np.repeat(bounds[:-1], sizes), np.repeat(bounds[1:], sizes)
         counts = {
-            bit: np.concatenate([[0], np.cumsum(events[BEGINS] >> bit & 1)])
+            bit: np.concatenate([[0], np.cumsum(events.begins >> bit & 1)])
             for bits in self._absent.values()
             for bit in bits
         }

@@ -10,13 +10,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import Condition, Conjunct, Part, Reference
+from sase.cached_property import cached_property
 from sase.engine.blocks.block import Block
 from sase.engine.columns.arrays import Numbers
 from sase.engine.expressions import ProgramLayout
@@ -146,28 +147,27 @@ class MatchSetEvaluationState(RunEvaluationBase):
 
     def collected(self, until: int | None = None) -> CollectedMatches:
         """Return the matches of the events so far, or of those before a position, as a set."""
-        partitions = self._partitions(until)
-        candidates, check = [self._candidates(part) for part in partitions], self._context.check
-        found = MatchSet.over(self._slots(candidates), candidates, self._span, check=check)
-        numbers, positions = ([part[row] for part in partitions] for row in (NUMBER, POSITION))
-        return CollectedMatches(found, numbers, positions, self._edges.formed)
+        numbers, candidates = self._candidates(until)
+        slots, check = self._slots(candidates), self._context.check
+        found = MatchSet.over(slots, candidates, self._span, check=check)
+        return CollectedMatches(found, numbers, self._edges.formed)
 
-    def _slots(self, candidates: Sequence[CandidateEvents]) -> SlotAutomaton:
+    def _slots(self, candidates: CandidateEvents) -> SlotAutomaton:
         """Return the automaton with the matches as its paths."""
-        are_tied = self.node.has_sets and any(map(have_ties, candidates))
+        are_tied = self.node.has_sets and candidates.have_ties
         return SlotAutomaton(Unrolled(self._automaton(candidates), are_tied))
 
     def count(self) -> int:
         """Count the matches, by states if the pattern has sets or groups and no neighbour tests."""
         if self.tests_neighbours or not (self.node.has_sets or self.node.has_groups):
             return self.collected().matches.count()
-        candidates = [self._candidates(part) for part in self._partitions(None)]
+        _, candidates = self._candidates(None)
         automaton = self._automaton(candidates)
         return count_by_states(automaton, candidates, self._span, self._context.check)
 
-    def _automaton(self, candidates: Sequence[CandidateEvents]) -> PatternAutomaton:
+    def _automaton(self, candidates: CandidateEvents) -> PatternAutomaton:
         """Return the automaton, with repetitions limited by the events of a partition."""
-        limit = 1 + max(map(len, candidates), default=0)
+        limit = 1 + int(np.diff(candidates.offsets).max(initial=0))
         components = [
             replace(
                 each,
@@ -184,28 +184,37 @@ class MatchSetEvaluationState(RunEvaluationBase):
         span = None if self._window is None else span_of(self._window)
         return None if span == ANY_SPAN else span
 
-    def _partitions(self, until: int | None) -> list[Numbers]:
-        """Return the events so far, or those before a position, by key."""
+    def _candidates(self, until: int | None) -> tuple[Numbers, CandidateEvents]:
+        """Return the events so far, or those before a position, by key, with their numbers."""
         self._context.check(COPIES * sum(part.nbytes for part in self._parts))
         events = np.concatenate(self._parts, axis=1)
         if until is not None:
             events = events[:, events[POSITION] < until]
-        events = events[:, np.argsort(events[KEY], kind="stable")]
-        cuts = np.flatnonzero(np.diff(events[KEY])) + 1
-        return [part for part in np.split(events, cuts, axis=1) if part.shape[1]]
-
-    def _candidates(self, events: Numbers) -> CandidateEvents:
-        edge = self._edges.edge(events) if self.tests_neighbours else None
-        rows = (POSITION, TIE, MEASURE, BEGINS, TAKES)
-        positions, ties, measures, begins, takes = (np.ascontiguousarray(events[r]) for r in rows)
+        events = events.take(stable_order(events[KEY]), axis=1)
         if self.node.is_alone:  # one event is within any window, and there are no partitions
-            measures = np.zeros_like(measures)
-        if self._is_restored and not (_rises(ties) and _rises(measures)):
+            events[MEASURE] = 0
+        starts = np.flatnonzero(np.diff(events[KEY], prepend=NOTHING))
+        positions, ties, measures, begins, takes = events[[POSITION, TIE, MEASURE, BEGINS, TAKES]]
+        try:
+            found = CandidateEvents(positions, ties, measures, begins, takes, None, starts)
+        except ValueError as problem:
+            if not self._is_restored:
+                raise
             raise SnapshotError(
                 "the snapshot of this matcher was changed: it has candidates that are later than"
                 " the events that came since"
-            )
-        return CandidateEvents(positions, ties, measures, begins, takes, edge)
+            ) from problem
+        edge = self._edges.edge(events[NUMBER], found) if self.tests_neighbours else None
+        return events[NUMBER], replace(found, edge=edge)
+
+
+def stable_order(keys: Numbers) -> Numbers:
+    """Return the order of keys, which are not negative, by passes of NumPy's radix sort."""
+    order = np.argsort(keys.astype(np.uint16), kind="stable")
+    for shift in range(16, int(keys.max(initial=0)).bit_length(), 16):
+        digits = (keys >> shift).astype(np.uint16)
+        order = order[np.argsort(digits[order], kind="stable")]
+    return order
 
 
 class GraphEdges:
@@ -227,9 +236,9 @@ class GraphEdges:
         """Whether neighbours in a match are tested against each other."""
         return bool(self._conditions)
 
-    def edge(self, events: Numbers) -> Edge:
+    def edge(self, numbers: Numbers, events: CandidateEvents) -> Edge:
         """Return the test whether events at two places of a partition may be neighbours."""
-        numbers, tested = events[NUMBER], self._conditions
+        tested = self._conditions
         return lambda earlier, later, pair: tested.evaluate(numbers[earlier], numbers[later], pair)
 
     def formed(self, bindings: Bindings, slots: Numbers, automaton: SlotAutomaton) -> Bindings:
@@ -301,18 +310,8 @@ class PreviousAndCurrent(ProgramLayout):
         return int(reference.part is Part.CURRENT)
 
 
-def have_ties(candidates: CandidateEvents) -> bool:
-    """Whether some candidates are simultaneous."""
-    return bool((candidates.ties[1:] == candidates.ties[:-1]).any())
-
-
-def _rises(values: Numbers) -> bool:
-    """Whether no value is less than the one before it."""
-    return bool((values[1:] >= values[:-1]).all())
-
-
 class CollectedMatches:
-    """A match set, with the numbers and positions of its events by partition and place.
+    """A match set, with the numbers of its events by place.
 
     `formed` makes matches from events and their slots.
     """
@@ -320,17 +319,24 @@ class CollectedMatches:
     def __init__(
         self,
         matches: MatchSet,
-        numbers: list[Numbers],
-        positions: list[Numbers],
+        numbers: Numbers,
         formed: Callable[[Bindings, Numbers, SlotAutomaton], Bindings],
     ) -> None:
-        self.matches, self.numbers, self.positions = matches, numbers, positions
+        self.matches, self._numbers = matches, numbers
         self.levels, self._formed = len(matches.graph.slots.levels), formed
+
+    @cached_property
+    def positions(self) -> list[Numbers]:
+        """The positions of the events by partition and place."""
+        graph = self.matches.graph
+        return [graph.positions[begin:end] for begin, end in pairwise(graph.offsets)]
 
     def bindings(self, matches: list[Binding]) -> Bindings:
         """Return matches by the numbers of their events."""
         empty = np.empty(0, np.int64)
-        events = [self.numbers[each.partition][list(each.places)] for each in matches]
+        offsets = self.matches.graph.offsets
+        places = (np.add(offsets[each.partition], each.places) for each in matches)
+        events = [self._numbers[each] for each in places]
         lengths = np.array([each.lengths for each in matches], np.int64)
         found = Bindings(
             np.concatenate([empty, *events]),

@@ -31,7 +31,8 @@ class WalkedStacks(WholeStacks):
     """Stacks of rows of series: a walk may choose several events of a stack."""
 
     def __init__(self, components: Sequence[BoundComponent], *sizes: Any) -> None:
-        super().__init__(len(components), None, *sizes)
+        ends = len(components) - (2 if components[-1].minimum == 0 else 1)
+        super().__init__(len(components), None, *sizes, ends=ends)
         self._pattern = pattern_of(components)
         self._steps = np.empty((STEPS, STEP), np.int64)
 

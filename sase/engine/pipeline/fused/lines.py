@@ -100,10 +100,8 @@ class FusedLines:
 
     def uncoded(self, events: Events) -> list[str]:
         """The keys with widely spread values, if enough events are of the query's types."""
-        if events.by_type:
-            return []
         found = far_apart(events, self._evaluation.key.tests, self._pipeline.plan.options.block)
-        return found if found and self._pays(events) else []
+        return found if found and self._is_of_types(events) else []
 
     def run(self, events: Events) -> Generator[Results, None, int]:
         """Yield the results of all events and return their count, or return 0."""
@@ -246,7 +244,7 @@ class FusedLines:
     def _begin(self, events: Events) -> Need | None:
         """Prepare to fuse events, or return the need that they do not meet."""
         pipeline, evaluation = self._pipeline, self._evaluation
-        if events.by_type or not self._pays(events):
+        if not self._pays(events):
             return Need.MOST_OF_TYPES
         arrays = numbers_of_keys(events, evaluation.key.tests)
         if arrays is None:
@@ -284,9 +282,13 @@ class FusedLines:
         return known[1]
 
     def _pays(self, events: Events) -> bool:
-        """Whether enough events are of types that the query names."""
+        """Whether a kernel that visits every event pays."""
+        return self._is_of_types(events)
+
+    def _is_of_types(self, events: Events) -> bool:
+        """Whether enough events are of types that the query names, and all in whole columns."""
         types = events.types[:FIRST]
-        if not len(types):
+        if events.by_type or not len(types):
             return False
         known = np.count_nonzero(_by_type(self._states_of(events), types))
         return bool(known >= SHARE * len(types))

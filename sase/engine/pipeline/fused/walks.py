@@ -26,6 +26,10 @@ class FusedWalks(FusedLines):
         # Each event is in one component, so it takes one number.
         return Need.FEW_EVENTS if len(events) >= MOST_NUMBERS else super()._begin(events)
 
+    def _pays(self, events: Events) -> bool:
+        # The kernel passes over events of other types; only conditions on single events visit all.
+        return not self._evaluation.tests_each or super()._pays(events)
+
     def _begin_evaluation(self, events: Events, keys: int) -> bool:
         return True
 
@@ -50,4 +54,4 @@ class FusedWalks(FusedLines):
             pipeline.watch(at.events)
             pipeline.check(0)
         pushed, _, visited = whole.counts
-        evaluation.count_walks(int(pushed.sum()), int(pushed[-1]), int(visited.sum()))
+        evaluation.count_walks(int(pushed.sum()), whole.finals, int(visited.sum()))
