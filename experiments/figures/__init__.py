@@ -71,6 +71,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     fig8f.OVER_WINDOWS,
     fig8_p55.EXPERIMENT,
     *(each.EXPERIMENT for each in SASE_PLUS_PLUS),
+    pp_costs.BY_FIRST,
     *(each.EXPERIMENT for each in IMPRECISE),
     *(each.EXPERIMENT for each in HADOOP),
     *(each.EXPERIMENT for each in ZSTREAM),
