@@ -43,6 +43,7 @@ from experiments.figures import (
     series_of_keys,
     spark,
     trees,
+    versioned,
     windows,
 )
 
@@ -69,6 +70,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *(each.EXPERIMENT for each in SASE_PLUS),
     fig8f.EXPERIMENT,
     fig8f.OVER_WINDOWS,
+    versioned.EXPERIMENT,
     fig8_p55.EXPERIMENT,
     *(each.EXPERIMENT for each in SASE_PLUS_PLUS),
     pp_costs.BY_FIRST,
