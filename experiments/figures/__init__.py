@@ -33,6 +33,7 @@ from experiments.figures import (
     memory_of,
     micro_batches,
     negation,
+    negation_partitions,
     optimizer,
     pp_costs,
     pp_count,
@@ -47,7 +48,19 @@ from experiments.figures import (
     windows,
 )
 
-SASE = (fig8, fig9, first_test, fig10, conditions, windows, negation, fig11, fig12, batches_of_w)
+SASE = (
+    fig8,
+    fig9,
+    first_test,
+    fig10,
+    conditions,
+    windows,
+    negation,
+    negation_partitions,
+    fig11,
+    fig12,
+    batches_of_w,
+)
 SASE_PLUS = (fig8a, fig8b, fig8d, fig8e)
 SASE_PLUS_PLUS = (pp_theta, pp_window, pp_costs, pp_count)
 IMPRECISE = (ip_window, ip_costs, ip_theta, ip_intervals, ip_series, ip_readings)
