@@ -56,7 +56,7 @@ EXPERIMENT = Experiment(
     f"{SOURCE}, 6.3",
     "The computation of confidences dominates, by enumeration as by dynamic programming. (Our"
     " BlockBuilder admits and keeps events, RunEvaluation finds candidates. SASE+ is the NFAb over"
-    " events in query order, the worlds of whose matches are enumerated.)",
+    " events in query order, and enumerates the worlds of each match.)",
     points,
     (
         Plot(PARTS[2], "s", "W", "x", log_y=True, parts=PARTS),

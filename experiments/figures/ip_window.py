@@ -46,7 +46,7 @@ def points(size: Size) -> Iterator[Point]:
 
 
 def is_wide(x: float) -> bool:
-    """Whether a window has matches whose worlds take time."""
+    """Whether the worlds of the matches in a window take time."""
     return x >= 50
 
 
@@ -109,7 +109,7 @@ EXPERIMENT = Experiment(
             comes_to_its_end(CLOSED, WORLDS, PANELS[""]),
         ),
         Finding(
-            "so does SASE+, whose confidences cost more by the square of W or faster",
+            "so does SASE+: its confidences cost more by the square of W or faster",
             every(
                 comes_to_its_end(CLOSED, SASE_PLUS, NONE),
                 slope(SASE_PLUS, 2, inf, y=CONFIDENCE, panel=NONE),

@@ -32,7 +32,7 @@ NONE = -1
 
 
 class Probed(NamedTuple):
-    """Times and keys of negative events, and the ends and keys of sequences, by their last event."""
+    """Negative events, and sequences in the order of their last events: times and keys."""
 
     times: Numbers
     keys: Numbers
@@ -171,7 +171,7 @@ EXPERIMENT = Experiment(
     f"{SOURCE}, 3.3",
     "The stream is partitioned by time; each negated type has an index over each partition, and a"
     " partition out of the window is dropped with its indexes in one step. (Beside it the lists of"
-    " the engine, whose events are dropped one by one, in a loop of the same form. The engine's own"
+    " the engine, in a loop of the same form, which drops their events one by one. The engine's own"
     " time is that of the whole query, and of its operator in Negation_s.)",
     points,
     (Plot("cpu_s", "s of the processor", "δ, time units", log_x=True, log_y=True),),

@@ -189,7 +189,7 @@ EXPERIMENT = Experiment(
     "With SASE+ run initialization stays the same and matching, exponential in W, becomes dominant."
     " ZStream's buffers cost the same for every W, and make the rest cheaper. Postponed, matching"
     " stays low and construction of results grows with W. (Matching is measured of a query that no"
-    " event ends, and without what runs take that only begin; construction is the rest.)",
+    " event ends, less the time of runs that only begin; construction is the rest.)",
     points,
     (Plot(ADMISSION, "s", "W", "x", log_y=True, parts=PARTS),),
     (

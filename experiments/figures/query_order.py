@@ -1,4 +1,4 @@
-"""Figures 6a, 6b, 6d of SASE++ 2014: what imprecise time takes by runs (SASE+), and collapsed.
+"""Figures 6a, 6b, 6d of SASE++ 2014: imprecise time by runs (SASE+), and in the collapsed form.
 
 All intervals have one length, and each type is of one component. So each event can have one time,
 by which two events are in the order of the pattern if they are in it in some world: an A has the

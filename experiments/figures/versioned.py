@@ -1,4 +1,4 @@
-"""Figure 4 and Table 3 of SASE+ 2008: what runs share in the versioned buffer, and its updates."""
+"""Figure 4 and Table 3 of SASE+ 2008: the events that runs share in a buffer, and its updates."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def buffer_order(results: Results) -> Verdict:
 
 EXPERIMENT = Experiment(
     "versioned",
-    "Figure 4 and Table 3: what runs share in the versioned buffer, and the time of its updates",
+    "Figure 4 and Table 3: events shared in the versioned buffer, and the time of its updates",
     f"{SOURCE}, 5.1 and experiment 6",
     "In the shared versioned buffer an event that several runs have selected is stored once, with a"
     " pointer for each. Buffer updates cost much for p1 and p3, whose matches are long, and little"

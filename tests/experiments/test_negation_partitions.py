@@ -1,4 +1,4 @@
-"""The indexes of negation that are compared find what the engine finds, for any partition."""
+"""The compared indexes of negation keep the same sequences, for partitions of any size."""
 
 import numpy as np
 import pytest
