@@ -127,7 +127,7 @@ EXPERIMENT = Experiment(
             for_each_strategy(P3_MAX, "p2", 1 / 1.5, 1.5),
             (
                 Reason(
-                    "It finds matches as long in as many steps, but a run keeps its maximum. The"
+                    "It finds matches as long in as many steps, each of which costs more. The"
                     " default plan has p2 in place of it, and takes as long (within 1.5).",
                     every(
                         for_each_strategy(P3_MAX, "p2", 1, 1, y="match_length"),
@@ -142,8 +142,8 @@ EXPERIMENT = Experiment(
             for_each_strategy(P3_AVG, "p3", 1 / 1.5, 1.5),
             (
                 Reason(
-                    "Its matches are as long (within 1.1), and it takes no more steps, but each"
-                    " divides a sum by a count.",
+                    "Its matches are as long (within 1.1), and it takes no more steps, but a step"
+                    " with an average costs at least 1.5 times as much.",
                     every(
                         for_each_strategy(P3_AVG, "p3", 1 / 1.1, 1.1, y="match_length"),
                         for_each_strategy(P3_AVG, "p3", 0, 1, y="steps"),

@@ -109,7 +109,7 @@ EXPERIMENT = Experiment(
             comes_to_its_end(CLOSED, WORLDS, PANELS[""]),
         ),
         Finding(
-            "so does SASE+: its confidences cost more by the square of W or faster",
+            "so does SASE+: its cost of confidences grows with the square of W or faster",
             every(
                 comes_to_its_end(CLOSED, SASE_PLUS, NONE),
                 slope(SASE_PLUS, 2, inf, y=CONFIDENCE, panel=NONE),

@@ -67,9 +67,9 @@ def by_first(size: Size) -> Iterator[Point]:
         plan: listed(query(asked, 0, window), plan, probes=(stages(plan, asked, window),))
         for plan in (RUNS, BUFFERS, FILTERS)
     }
-    for share in size.of((1e-6, 1e-5, 1e-4, 1e-3), (1e-6, 1e-4), (1e-4,)):
-        stream = Shares(share * more, STREAM.b * more, STREAM.c * more).stream(events, 20140601)
-        yield Point(share, ways, stream, events)
+    for rate in size.of((1e-6, 1e-5, 1e-4, 1e-3), (1e-6, 1e-4), (1e-4,)):
+        stream = Shares(rate * more, STREAM.b * more, STREAM.c * more).stream(events, 20140601)
+        yield Point(rate, ways, stream, events)
 
 
 def panel(plan: str, named: str = TRUE) -> str:
