@@ -15,13 +15,14 @@ import fnmatch
 import importlib.util
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
-from experiments import compare, machine, regret_grid
+from experiments import compare, machine, papers, regret_grid
 from experiments.core import benchmarks, reporting
 from experiments.core.experiment import SIZES, Experiment
 from experiments.core.running import PLACES, run
@@ -48,7 +49,9 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(required=True)
-    listing = actions.add_parser("list", help="name the experiments")
+    listing = actions.add_parser(
+        "list", help="name the experiments, and figures of the papers without one"
+    )
     listing.set_defaults(action=_list)
     running = actions.add_parser("run", help="measure experiments; what is there stays")
     running.add_argument("names", nargs="+", metavar="NAME", help="a name, a pattern, or all")
@@ -87,6 +90,9 @@ def _list(options: argparse.Namespace) -> None:
     width = max(len(each.name) for each in EXPERIMENTS)
     for each in EXPERIMENTS:
         print(f"{each.name:{width}}  {each.title}")
+    print("\nOf the figures and tables of the papers these are not among them:\n")
+    for line in papers.described():
+        print(textwrap.fill(line, 100, subsequent_indent="    ", break_on_hyphens=False))
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -28,8 +28,6 @@ from sase.planning.recipes import recipe_names
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 Make = Callable[[Any], Way]
-# The number of runs in turn of compared ways.
-PAIRS = 9
 # The most matches that may be found one by one.
 ANY_NUMBER = 2**63
 
@@ -240,7 +238,7 @@ def counters(report: Any) -> dict[str, float]:
     wanted = {
         "sequences", "visited", "walks", "instances", "candidates",
         "runs", "initiated", "split", "steps", "merged", "merged_alive", "backtracked", "reread",
-        "most_alive", "dismissed", "safe",
+        "most_alive", "dismissed", "safe", "entries", "pointers",
     }  # fmt: skip
     found: dict[str, float] = {}
     for _, counted in report.counters:
@@ -259,25 +257,6 @@ def cost_by_operator(plan: sase.Plan, table: pa.Table) -> dict[str, float]:
     if COMPILED in (*matches.report.notes, *report.notes):
         _, report = analyzed(plan.engine, table, clock=time.process_time_ns)
     return {f"{name}_s": nanoseconds / 1e9 for name, nanoseconds in report.timings}
-
-
-def buffer_cost(plan: sase.Plan, table: pa.Table) -> dict[str, float]:
-    """The seconds of the processor that merged runs take to keep their bindings, of no match.
-
-    A count of their histories takes the same steps, and keeps nothing. The result is the median of
-    the saved times, of runs in turn."""
-    engine, saved = counting(plan), list[float]()
-    for _ in range(PAIRS):
-        taken = []
-        for run in (
-            lambda: plan.run(table, threads=1).rows,
-            lambda: counted_histories(engine, table),
-        ):
-            start = time.process_time()
-            run()
-            taken.append(time.process_time() - start)
-        saved.append(taken[0] - taken[1])
-    return {"buffer_s": median(saved)}
 
 
 def in_batches(window: int) -> Callable[[sase.Plan, pa.Table], Mapping[str, float]]:

@@ -37,6 +37,7 @@ from experiments.figures import (
     mw_length,
     mw_window,
     negation,
+    negation_partitions,
     optimizer,
     pp_costs,
     pp_count,
@@ -47,10 +48,23 @@ from experiments.figures import (
     series_of_keys,
     spark,
     trees,
+    versioned,
     windows,
 )
 
-SASE = (fig8, fig9, first_test, fig10, conditions, windows, negation, fig11, fig12, batches_of_w)
+SASE = (
+    fig8,
+    fig9,
+    first_test,
+    fig10,
+    conditions,
+    windows,
+    negation,
+    negation_partitions,
+    fig11,
+    fig12,
+    batches_of_w,
+)
 SASE_PLUS = (fig8a, fig8b, fig8d, fig8e)
 SASE_PLUS_PLUS = (pp_theta, pp_window, pp_costs, pp_count)
 IMPRECISE = (ip_window, ip_costs, ip_theta, ip_intervals, ip_series, ip_readings)
@@ -74,8 +88,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *(each.EXPERIMENT for each in SASE_PLUS),
     fig8f.EXPERIMENT,
     fig8f.OVER_WINDOWS,
+    versioned.EXPERIMENT,
     fig8_p55.EXPERIMENT,
     *(each.EXPERIMENT for each in SASE_PLUS_PLUS),
+    pp_costs.BY_FIRST,
     *(each.EXPERIMENT for each in IMPRECISE),
     *(each.EXPERIMENT for each in HADOOP),
     *(each.EXPERIMENT for each in ZSTREAM),

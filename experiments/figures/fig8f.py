@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from experiments.core.checks import CPU_RATE, Check, ahead, dearer, every
 from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size, Verdict
 from experiments.core.results import Results
-from experiments.core.ways import buffer_cost, by_histories, one_by_one
+from experiments.core.ways import by_histories, one_by_one
 from experiments.figures.stocks import IN_NODES, SOURCE, figured, over_queries, query, stream
 
 # In lines, which share nothing; in nodes, as merged runs are.
@@ -33,7 +33,6 @@ def without_construction(size: Size) -> Iterator[Point]:
         for name in GAINING:
             text = query(name, window, volume=0)
             ways = {way: figured(text, plan, way) for way, plan in WAYS.items()}
-            ways[MERGED] = figured(text, MERGED, MERGED, probes=(buffer_cost,))
             yield Point(window, ways, data, events, name)
             text = query(name, window)
             ways = {BASIC: one_by_one(text, BASIC), COUNTED: by_histories(text)}
@@ -231,12 +230,6 @@ OVER_WINDOWS = Experiment(
             "Table 3: the buffer is updated least often for p2-s3, which takes few events",
             first_by("buffer_updates", min, "p2-s3"),
         ),
-        Finding(
-            "Table 3, W = 2,000: it costs most time of the processor for p1-s3, which takes all (a"
-            " count takes the same steps, and adds up numbers where this keeps events: the"
-            " difference, which for the others and smaller windows is hardly more than chance)",
-            first_by("buffer_s", max, "p1-s3"),
-        ),
         *(
             Finding(
                 f"{name}: to count what merged runs stand for takes less time of the processor than"
@@ -258,5 +251,5 @@ OVER_WINDOWS = Experiment(
             for name in GAINING
         ),
     ),
-    (*COLUMNS, "buffer_s"),
+    COLUMNS,
 )

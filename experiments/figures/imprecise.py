@@ -20,6 +20,7 @@ TIME, LENGTH, SEED = ("lo", "hi"), 10, 20140602
 # The paper's first way to a confidence, and ours.
 WORLDS, CLOSED = "worlds", "closed form"
 RECIPES = {WORLDS: "worlds", CLOSED: "optimized"}
+PREDICATE = "b[i].v < 800"
 # A confidence to reach, and the name of its panel.
 PANELS = {"": "none", "0.5": "0.5", "0.7": "0.7", "0.9": "0.9", "0.99": "0.99", "0.999": "0.999"}
 # So dense that few matches of three are likelier than their six orders.
@@ -30,7 +31,12 @@ def stream(size: Size, events: int, length: int = 0, at_once: int = 1) -> Callab
     """Rare events, in smaller sizes less rare, as those of precise time, with intervals."""
     more = SMALL[size.name]
     shares = Shares(SHARES.a * more, SHARES.b * more, SHARES.c * more)
-    return with_intervals(shares, events, length or size.of(LENGTH, LENGTH, 2), at_once=at_once)
+    return with_intervals(shares, events, length or longest(size), at_once=at_once)
+
+
+def longest(size: Size) -> int:
+    """The length of an interval, if an experiment does not say another one."""
+    return size.of(LENGTH, LENGTH, 2)
 
 
 def with_intervals(
@@ -54,7 +60,7 @@ def _others(table: pa.Table) -> dict[str, pa.ChunkedArray]:
     return {name: table[name] for name in ("type", "v")}
 
 
-def query(window: int, threshold: str = "", predicate: str = "b[i].v < 800") -> str:
+def query(window: int, threshold: str = "", predicate: str = PREDICATE) -> str:
     """The template, with a confidence to reach."""
     asked = f" WITH CONFIDENCE >= {threshold}" if threshold else ""
     return f"EVENT SEQ(A a, B+ b[], C c) WHERE {predicate} WITHIN {window}{asked}"

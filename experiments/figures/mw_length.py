@@ -135,7 +135,7 @@ def costs_alike(one: str, other: str) -> Check:
 
 EXPERIMENT = Experiment(
     "mw_length",
-    "Figures 6a to 6d, 7a to 7d: match windows by the number of variables",
+    "Figures 6a, 6b, 6c, 6d, 7a, 7b, 7c, 7d: match windows by the number of variables",
     SOURCE,
     "Over a search of every window by itself each of the methods gains: SES up to 12 times for"
     " sequences and 700 times for sets of treatments, 3 and 60 times for those of trades; ZStream 3"

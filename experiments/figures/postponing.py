@@ -12,21 +12,20 @@ from experiments.core.experiment import Way
 from experiments.core.ways import Make, compressed, counted, listed
 
 SOURCE = "SASE++, 2014"
+# ZStream as the paper runs it: runs begin once the buffers of all components have events that may
+# be in a match. And a tree of joins, as ZStream has it; the further events of a series are walked.
+BUFFERED, TREE = "ZStream, buffers", "ZStream, tree"
 # The recipes, each with the rewrites without all of which it is another one's plan.
 RECIPES: dict[str, tuple[str, ...]] = {
     "nfab": (),
+    "nfab_buffered": ("prune_by_match_windows",),
+    "tree_bushy": ("join_by_tree",),
     "postponed": ("use_algorithm",),
     "postponed_filters": ("unfold_aggregates", "filter_early"),
     "collapsed": ("use_algorithm",),
 }
 # The recipe `collapsed` lists the paths of a graph, and the paper's collapsed format lists none.
-FILTERED = {
-    "true-value consistent": "postponed_filters",
-    "false-value consistent": "postponed_filters",
-    "both": "postponed",  # the condition is on single events and pushed: no filter is left
-    "inconsistent": "postponed_filters",
-}
-NAMES = {"collapsed": "graph, listed"}
+NAMES = {"collapsed": "graph, listed", "nfab_buffered": BUFFERED, "tree_bushy": TREE}
 COLLAPSED = "collapsed form"
 VALUES = 1_000
 # The classes of predicates (docs/postponing.md), with a place for the value that makes θ.
@@ -35,6 +34,26 @@ CLASSES = {
     "false-value consistent": "max(b[].v) > {value}",
     "both": "b[i].v < {value}",
     "inconsistent": "b[i].v > b[i-1].v AND c.v < {value}",
+}
+# Conditions that no rewrite turns into tests of single events.
+TRUE_WITH_C, PAIRS = "true-value consistent, with c", "true-value consistent, of pairs"
+FALSE_WITH_C, AVERAGE = "false-value consistent, with c", "inconsistent, average"
+STAYING = {
+    TRUE_WITH_C: "c.v > max(b[].v) AND c.v < {value}",
+    PAIRS: "b[i].v > {value}% * max(b[..i-1].v)",
+    FALSE_WITH_C: "c.v < max(b[].v) AND c.v >= {value}",
+    AVERAGE: "avg(b[].v) < {value}",
+}
+# The recipe of postponing with early filters.
+FILTERED = {
+    "true-value consistent": "postponed_filters",
+    "false-value consistent": "postponed_filters",
+    "both": "postponed",  # the condition is on single events and pushed: no filter is left
+    "inconsistent": "postponed_filters",
+    TRUE_WITH_C: "postponed_filters",
+    PAIRS: "postponed_filters",
+    FALSE_WITH_C: "postponed_filters",
+    AVERAGE: "postponed",  # nothing decides it before the whole series is known
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from experiments.core.checks import (
     CPU_RATE,
@@ -14,10 +15,24 @@ from experiments.core.checks import (
     near,
     proportional,
     rates,
+    slope,
 )
 from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size, Verdict
 from experiments.core.results import Results
-from experiments.figures.postponing import CLASSES, FILTERED, SOURCE, Shares, query, ways
+from experiments.figures.postponing import (
+    AVERAGE,
+    BUFFERED,
+    CLASSES,
+    FALSE_WITH_C,
+    FILTERED,
+    PAIRS,
+    SOURCE,
+    STAYING,
+    TRUE_WITH_C,
+    Shares,
+    query,
+    ways,
+)
 
 # Rare enough that W = 100,000 has 13 candidates, and θ stays below 1.6; and the share of values
 # that pass.
@@ -27,6 +42,10 @@ VALUES = {
     "false-value consistent": 980,
     "both": 800,
     "inconsistent": 1_000,
+    TRUE_WITH_C: 1_000,
+    PAIRS: 20,
+    FALSE_WITH_C: 500,
+    AVERAGE: 500,
 }
 # Within a minute it should not matter how large the window is: the shares grow as it shrinks.
 SMALL = {"full": 1.0, "quick": 10.0, "tiny": 300.0}
@@ -50,7 +69,7 @@ def points(size: Size) -> Iterator[Point]:
     )
     more = SMALL[size.name]
     stream = Shares(STREAM.a * more, STREAM.b * more, STREAM.c * more).stream(events, 20140601)
-    for panel, predicate in CLASSES.items():
+    for panel, predicate in (CLASSES | STAYING).items():
         for window in windows:
             made = ways(query(predicate, VALUES[panel], window), events)
             yield Point(window, made, stream, events, panel)
@@ -100,8 +119,8 @@ EXPERIMENT = Experiment(
     "pp_window",
     "Figures 5c, 5d, 5f: throughput and runs over the window",
     f"{SOURCE}, 6.2",
-    "The throughput of SASE+ drops very fast as W grows to 100,000, since its runs can grow"
-    " exponentially; postponing goes down only slightly and is up to 383 times as fast.",
+    "The throughput of SASE+, and of ZStream, drops very fast as W grows to 100,000, since the runs"
+    " can grow exponentially; postponing goes down only slightly and is up to 383 times as fast.",
     points,
     (
         Plot(CPU_RATE, "events/s of the processor", "W", log_x=True, log_y=True),
@@ -178,6 +197,48 @@ EXPERIMENT = Experiment(
             ),
         ),
         Finding("somewhere it is at least 10 times as fast", orders(10)),
+        Finding(
+            "ZStream's buffers: throughput falls more than that of postponing with filters, and"
+            " runs grow with W (true- and false-value consistent)",
+            every(
+                *(
+                    check
+                    for panel in ("true-value consistent", "false-value consistent")
+                    for check in (
+                        falls_faster(BUFFERED, FILTERED[panel], y=CPU_RATE, panel=panel),
+                        slope(BUFFERED, 1, inf, y="runs", panel=panel),
+                    )
+                )
+            ),
+        ),
+        Finding(
+            "from W = 75,000 on postponing with filters is faster than ZStream's buffers",
+            every(
+                *(
+                    ahead(FILTERED[panel], BUFFERED, y=CPU_RATE, panel=panel, when=is_long)
+                    for panel in CLASSES
+                )
+            ),
+        ),
+        Finding(
+            "conditions that stay in their class: NFAb loses a greater share of its throughput than"
+            " postponing with filters",
+            every(
+                *(
+                    falls_faster("nfab", FILTERED[panel], y=CPU_RATE, panel=panel)
+                    for panel in STAYING
+                )
+            ),
+        ),
+        Finding(
+            "from W = 75,000 on postponing with filters is faster than NFAb for each of them",
+            every(
+                *(
+                    ahead(FILTERED[panel], "nfab", y=CPU_RATE, panel=panel, when=is_long)
+                    for panel in STAYING
+                )
+            ),
+        ),
     ),
     ("theta", "runs", "most_alive", "instances", "walks", "visited"),
 )

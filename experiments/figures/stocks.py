@@ -20,10 +20,17 @@ PREDICATES = {
     "p2": "AND a[i].price > a[i-1].price",
     "p3": "AND a[i].price > min(a[..i-1].price)",
 }
+# p3 with other aggregates, of which the paper says how they compare with p2 and with min.
+P3_MAX, P3_AVG = "p3 max", "p3 avg"
+OTHER_P3 = {
+    P3_MAX: "AND a[i].price > max(a[..i-1].price)",
+    P3_AVG: "AND a[i].price > avg(a[..i-1].price)",
+}
 STRATEGIES = {"s2": "partition_contiguity", "s3": "skip_till_next_match"}
 # The recipe that keeps runs as nodes, also those that never fork, as merged ones are kept.
 IN_NODES = "nfab in nodes"
 QUERIES = tuple(f"{p}-{s}" for p in PREDICATES for s in STRATEGIES)
+WITH_OTHER_P3 = (*QUERIES, *(f"{p}-{s}" for p in OTHER_P3 for s in STRATEGIES))
 # Those of Figures 8b to 8d: p1-s2 is the same as p1-s3, the paper says.
 FIVE = tuple(query for query in QUERIES if query != "p1-s2")
 # The number of events of a partition, in windows.
@@ -36,7 +43,7 @@ def query(name: str, window: int, *, more: str = "", where: str = "", volume: in
     predicate, strategy = name.split("-")
     return TEMPLATE.format(
         strategy=STRATEGIES[strategy],
-        predicate=PREDICATES[predicate],
+        predicate=(PREDICATES | OTHER_P3)[predicate],
         window=window,
         more=more,
         where=where,
@@ -60,10 +67,14 @@ def _made(events: int, moves: tuple[float, float, float]) -> pa.Table:
 
 
 def over_queries(
-    size: Size, window: int, ways: Mapping[str, str], **rest: object
+    size: Size,
+    window: int,
+    ways: Mapping[str, str],
+    queries: tuple[str, ...] = QUERIES,
+    **rest: object,
 ) -> Iterator[Point]:
-    """The six queries by several recipes."""
-    for name in QUERIES:
+    """The six queries, or others, by several recipes."""
+    for name in queries:
         data, events = stream(window, size)
         text = query(name, window)
         made = {way: figured(text, plan, way, **rest) for way, plan in ways.items()}

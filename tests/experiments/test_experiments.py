@@ -64,7 +64,8 @@ def test_the_report_is_whole_by_itself(folder):
 
 def test_the_list_names_each_of_them_once(capsys):
     main(["list"])
-    named = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    names, _, _ = capsys.readouterr().out.partition("\n\n")
+    named = [line.split()[0] for line in names.splitlines()]
     assert named == [experiment.name for experiment in EXPERIMENTS]
     assert len(set(named)) == len(named)
 
