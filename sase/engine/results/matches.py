@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
+from sase.base.interface import option
 from sase.binding import Schema
 from sase.engine.columns.arrow.slice import tidied
 from sase.engine.report import Report
@@ -427,7 +428,5 @@ def _too_many(most: int, within: str, is_asked_for: bool, part: ResultBatch) -> 
     batches = "a greater max_matches" if is_asked_for else "to_reader()"
     ways = ["narrow the query", "set LIMIT", f"read them one batch after the other with {batches}"]
     if part.shape.plan.compresses:
-        ways.append(
-            'count and sample them without a list with output="compressed" (--output compressed)'
-        )
+        ways.append(f"count and sample them without a list with {option('output', 'compressed')}")
     return f"{what}: {', '.join(ways[:-1])}, or {ways[-1]}"

@@ -1,0 +1,80 @@
+"""The spelling of options in messages: as keywords of Python, on the command line, or in the shell.
+
+A message is written for the interface of the call that it is about. The program says which one it
+is for each command; without it, messages are for callers in Python.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import Enum, auto
+
+
+class Interface(Enum):
+    """An interface by which a query and its options come."""
+
+    PYTHON = auto()
+    COMMAND_LINE = auto()
+    SHELL = auto()
+
+
+_interface: ContextVar[Interface] = ContextVar("interface", default=Interface.PYTHON)
+# Options that `sase run` has and the shell lacks.
+_OF_RUN = ("output", "input_format")
+
+
+@contextmanager
+def written_for(interface: Interface) -> Iterator[None]:
+    """Write the messages within the block for an interface."""
+    before = _interface.set(interface)
+    try:
+        yield
+    finally:
+        _interface.reset(before)
+
+
+def spelled(python: str, command_line: str, shell: str | None = None) -> str:
+    """Return the text for the interface in use; by default the shell has that of the program."""
+    match _interface.get():
+        case Interface.PYTHON:
+            return python
+        case Interface.SHELL if shell is not None:
+            return shell
+        case _:
+            return command_line
+
+
+def option(name: str, *values: str) -> str:
+    """Spell an option with its values, such as  time_unit="ms"  or  --time-unit ms.
+
+    Without a value it is only named. The shell takes options when it starts.
+    """
+    texts = [_quoted(each) for each in values]
+    python = f"({', '.join(texts)})" if len(texts) > 1 else "".join(texts) or "…"
+    command = " ".join([f"--{name.replace('_', '-')}", *_words(values)])
+    program = "sase run" if name in _OF_RUN else "sase shell"
+    return spelled(f"{name}={python}", command, f"{program} {command}")
+
+
+def parameter(name: str) -> str:
+    """Spell how a parameter of a query gets its value."""
+    set_here = f".param {name}=VALUE"
+    return spelled(f'params={{"{name}": …}}', f"--param {name}=VALUE", set_here)
+
+
+def stream(name: str) -> str:
+    """Spell how an input gets a name that queries read."""
+    path = shlex.quote(f"{name}=PATH")
+    return spelled(f"streams={{{name!r}: …}}", f"--input {path}", f".open {path}")
+
+
+def _quoted(text: str) -> str:
+    return repr(text) if {*'"\\'} & {*text} else f'"{text}"'
+
+
+def _words(values: tuple[str, ...]) -> list[str]:
+    """Several values, such as those of two times, are one word with commas."""
+    return [shlex.quote(",".join(values))] if values else []
