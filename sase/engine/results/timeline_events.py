@@ -98,10 +98,11 @@ class StopPosition:
     at: int
     against: tuple[tuple[int, str], ...] = ()
     missing: str = ""
+    is_match: bool = False
 
 
 def timeline_of_stopped(part: MatchBatch, stops: Sequence[StopPosition], title: str) -> Timeline:
-    """The timeline of near misses, or of a partial match and the events of its key."""
+    """The timeline of near misses, of added matches, or of a partial match and its key's events."""
     held, said = _HeldEvents(part), dict[str, None]()
     shown = [held.stopped(place, stop, said) for place, stop in enumerate(stops)]
     is_aligned, (begin, end) = _extent(shown)
@@ -253,7 +254,8 @@ class _HeldEvents:
         if stop.missing and match.window is not None:
             at = max(at, match.window[1])
         skipped = tuple(event for event in match.skipped if event.row not in rows)
-        return replace(match, skipped=skipped, stop=Stop(stop.reason, at, against, stop.missing))
+        shown = Stop(stop.reason, at, against, stop.missing, stop.is_match)
+        return replace(match, skipped=skipped, stop=shown)
 
     def key_of(self, events: Numbers) -> dict[str, object]:
         """The values on which the events of a match agree, as far as an event has them."""
