@@ -23,7 +23,7 @@ COLOURS = "<style>svg{color:#1f2328;background:#fff}</style>"
 
 
 def picture_of(found: Any) -> str | None:
-    """The picture of a result as SVG; None for numbers, lists, imprecise time and large pictures."""
+    """The picture of a result as SVG; None for numbers, lists and imprecise time, or if large."""
     if isinstance(found, sase.Funnel):
         return _svg(found._repr_html_())
     if not isinstance(found, sase.Matches) or "confidence" in found.to_arrow().column_names:

@@ -25,4 +25,6 @@ def test_a_picture_is_that_of_the_result(
 
 
 def test_each_picture_is_of_a_recipe() -> None:
-    assert {each.name for each in FOLDER.iterdir()} <= {path_of(n).split("/")[1] for n, _, _ in RECIPES}
+    assert {each.name for each in FOLDER.iterdir()} <= {
+        path_of(n).split("/")[1] for n, _, _ in RECIPES
+    }

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 # Bytes of matches converted at once, if memory is limited.
 MOST_BYTES = 1 << 20
-# Matches that a timeline shows.
-DRAWN = 10
+# Matches that a timeline shows, and a plot.
+DRAWN, MOST_PLOTTED = 10, 100
 # Errors of pandas for values that it cannot hold, such as dates after 9999.
 NOT_HELD = (ValueError, ArithmeticError, pa.ArrowException)
 # Yields batches in the order of results, at least one, even if empty; returns the report.
@@ -275,17 +275,34 @@ class Matches(Sequence[dict[str, Any]]):
         """
         from sase.engine.results.timeline_events import timeline_of
 
+        return timeline_of(self._held_parts, key, n, self.report.notes)
+
+    def plot(
+        self, value: str, *, key: object = None, n: int = MOST_PLOTTED, axes: Any = None
+    ) -> Any:
+        """Plot a value over time by matplotlib, with the first `n` matches of a key shaded.
+
+        The line has the `value`, a column of numbers, of all events of the key that the matches
+        hold. Points are the events of matches. `key` is as in `timeline`, by default that of the
+        first match. Returns the axes, which are new ones unless given.
+        """
+        from sase.engine.results.plot import plot_of
+
+        return plot_of(self._held_parts, value, key, n, axes)
+
+    @property
+    def _held_parts(self) -> list[MatchBatch]:
+        """The batches, which must hold the events around their matches."""
         parts = [] if self._in_pieces else self.parts
         if not parts or not all(isinstance(part, MatchBatch) for part in parts):
             remedy = (
                 "the files are read in pieces, as they are too large to be held: read some of their"
                 " rows into a table, such as those of one key, and search these"
                 if self._in_pieces
-                else "a copy or a pickle has no input: make the timeline before"
+                else "a copy or a pickle has no input: draw them before"
             )
             raise PlanError(f"these matches do not hold the events around them: {remedy}")
-        held = [part for part in parts if isinstance(part, MatchBatch)]
-        return timeline_of(held, key, n, self.report.notes)
+        return [part for part in parts if isinstance(part, MatchBatch)]
 
     @property
     def is_searched(self) -> bool:

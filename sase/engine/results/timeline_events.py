@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -51,11 +52,8 @@ def timeline_of(
     parts: Sequence[MatchBatch], key: object, n: int, notes: Iterable[str] = ()
 ) -> Timeline:
     """The timeline of the first `n` matches of a key, from all matches."""
-    if type(n) is not int or not 1 <= n <= MOST:
-        raise PlanError(f"n={n!r}: from 1 to {MOST} matches are drawn: give such a number")
-    if any(part.shape.schema.until is not None for part in parts):
-        raise PlanError(IMPRECISE)
-    every = [_HeldEvents(part) for part in parts]
+    check_drawn(parts, n)
+    every = [HeldEvents(part) for part in parts]
     wanted = None if key is None else every[0].wanted(key)
     said = dict.fromkeys(notes)
     shown, starts, ends, before = list[ShownMatch](), list[Numbers](), list[Numbers](), 0
@@ -90,6 +88,14 @@ def timeline_of(
     )
 
 
+def check_drawn(parts: Sequence[MatchBatch], n: object) -> None:
+    """Refuse a number of matches that is not drawn, and imprecise time."""
+    if type(n) is not int or not 1 <= n <= MOST:
+        raise PlanError(f"n={n!r}: from 1 to {MOST} matches are drawn: give such a number")
+    if any(part.shape.schema.until is not None for part in parts):
+        raise PlanError(IMPRECISE)
+
+
 @dataclass(frozen=True)
 class StopPosition:
     """The reason for a stop, and its position; events against it, by position and variable."""
@@ -103,7 +109,7 @@ class StopPosition:
 
 def timeline_of_stopped(part: MatchBatch, stops: Sequence[StopPosition], title: str) -> Timeline:
     """The timeline of near misses, of added matches, or of a partial match and its key's events."""
-    held, said = _HeldEvents(part), dict[str, None]()
+    held, said = HeldEvents(part), dict[str, None]()
     shown = [held.stopped(place, stop, said) for place, stop in enumerate(stops)]
     is_aligned, (begin, end) = _extent(shown)
     lane = [e for each in shown for e in (*each.events, *each.skipped, *each.against)]
@@ -134,7 +140,7 @@ def _extent(shown: Sequence[ShownMatch]) -> tuple[bool, tuple[int, int]]:
     return bool(is_aligned), (begin, max(end, furthest, begin + 1))
 
 
-class _HeldEvents:
+class HeldEvents:
     """The matches of a batch, and the events that its history holds."""
 
     def __init__(self, part: MatchBatch) -> None:
@@ -162,15 +168,44 @@ class _HeldEvents:
             return {self._keys[0]: key}
         if not key:
             raise PlanError("key={}: a key has a value for at least one column: leave it out")
-        names = self._history.names(None)
         for name in key:
-            if name not in names and name not in self._keys:
-                hint = (*did_you_mean(str(name), names), f"there are {', '.join(names)}")[0]
-                raise PlanError(
-                    f"key={key!r}: the matches hold no column `{name}`; {hint}; of files, only the"
-                    " columns that the query names are held: name it in RETURN"
-                )
+            if name not in self._keys:
+                self.check_column("key", name)
         return dict(key)
+
+    def check_column(self, argument: str, name: object) -> None:
+        """Refuse a column that the matches do not hold."""
+        names = self._history.names(None)
+        if name not in names:
+            hint = (*did_you_mean(str(name), names), f"there are {', '.join(names)}")[0]
+            raise PlanError(
+                f"{argument}: the matches hold no column `{name}`; {hint}; of files, only the"
+                " columns that the query names are held: name it in RETURN"
+            )
+
+    def values(self, name: str, positions: Numbers) -> pa.ChunkedArray:
+        """The values of a column at events."""
+        return self._column(name, self._history.places(positions))
+
+    def times(self, positions: Numbers) -> Numbers:
+        """The raw times of events."""
+        return self._history.times(positions)
+
+    def shown(self, times: Numbers) -> list[Any]:
+        """Raw times as Python has them."""
+        return [*python_values(self.part.shown(times))]
+
+    def positions_between(
+        self, begin: int, end: int, wanted: Mapping[str, object] | None
+    ) -> Numbers:
+        """The events of a key with times in a range, both included."""
+        ends, found = np.clip(np.array([begin, end], object), *INT64).astype(np.int64), []
+        for piece in self._history.pieces:
+            first = np.searchsorted(piece.events.ts, ends[0])
+            last = np.searchsorted(piece.events.ts, ends[1], "right")
+            held = np.arange(piece.begin + first, piece.begin + last)
+            found.append(held if wanted is None else held[self._agree(held, wanted)])
+        return np.concatenate(found)
 
     def of_key(self, wanted: Mapping[str, object] | None) -> Numbers:
         """The matches with an event of the key, by place."""
@@ -221,7 +256,7 @@ class _HeldEvents:
         return tuple(map(ShownEvent, times.tolist(), texts, kinds, rows, bound))
 
     def _texts(self, times: Numbers) -> list[str]:
-        return [cell_text(each) for each in python_values(self.part.shown(times))]
+        return [cell_text(each) for each in self.shown(times)]
 
     # ------------------------------------------------------------ a match
 
