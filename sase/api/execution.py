@@ -114,7 +114,7 @@ def sampled(
     sample = sample_that_pays(compiled, rows.inputs.num_rows)
     if not sample and rows.inputs.num_rows < ENOUGH_FOR_RARE:
         return rows, None
-    rows, events = rows.load(compiled.reading, threads)
+    rows, events = rows.load(compiled.reading, threads, compiled.reading.types_needed)
     sample = sample or LEAST_SAMPLE * has_rare(compiled.reading, events)
     return rows, compiled.measured(events, sample) if sample else None
 

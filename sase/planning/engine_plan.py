@@ -401,6 +401,11 @@ class EnginePlan:
         return self.scan.tests if counts else ()
 
     @property
+    def types_needed(self) -> frozenset[str] | None:
+        """The types of events that operators must see; None if they must see every event."""
+        return None if self.watches_all or self.ranked else self.types_wanted
+
+    @property
     def watches_all(self) -> bool:
         """Whether operators must see every event, also of types that no component admits."""
         if self.branches:

@@ -80,8 +80,9 @@ class Events:
     `order` maps positions to input rows, None for the identity; `tie` is the rank of the order key,
     None if all keys are distinct. Types are codes into `type_names`, −1 for none, in the width of
     the input. If the tables of several types have columns of one name but different kinds, these
-    are in `by_type` under (type, name), and not in `columns`. `refused` rows have no position. With
-    imprecise times `ts` is the earliest and `until` the latest time.
+    are in `by_type` under (type, name), and not in `columns`. `refused` rows have no position, and
+    of a whole input perhaps a number `left_out`, of types that do not count. With imprecise times
+    `ts` is the earliest and `until` the latest time.
     """
 
     ts: Numbers
@@ -94,6 +95,7 @@ class Events:
     tie: Numbers | None = None
     refused: Refused | None = None
     until: Numbers | None = None
+    left_out: int = 0
 
     def __post_init__(self) -> None:
         _freeze(self.ts, self.until, self.types, self.order, self.tie)

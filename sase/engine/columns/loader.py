@@ -19,7 +19,7 @@ from sase.engine.columns.arrow.input import Input, Inputs, opened
 from sase.engine.columns.decode.batch_decoder import BatchDecoder
 from sase.engine.columns.decode.coercion import coerced_to_load
 from sase.engine.columns.decode.numbers import number_column
-from sase.engine.columns.decode.projection import Projection, project
+from sase.engine.columns.decode.projection import Projection, WantedRows, project
 from sase.engine.columns.decode.resolve import ColumnTypes, Resolved, resolve
 from sase.engine.columns.decode.strings import Dictionaries, string_column
 from sase.engine.columns.decode.time_column import read_times, read_until
@@ -36,6 +36,8 @@ from sase.engine.resources import Check, no_check
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SchemaError
 
+# From this number of rows on, those of types that do not count are not sorted.
+MANY = 1 << 16
 # The most digits of Arrow's decimals.
 MOST_DIGITS = 76
 NO_SEQ = "every event needs one beside its time; fill it in, or leave the row out"
@@ -150,13 +152,18 @@ class Loader:
         """Open and load the events of an input."""
         return self.load_opened(self.opened(events), threads)
 
-    def load_opened(self, inputs: Inputs, threads: int = 1) -> Events:
-        """Load the events of an opened input, with the decoder for its schema if there is one."""
+    def load_opened(
+        self, inputs: Inputs, threads: int = 1, only: frozenset[str] | None = None
+    ) -> Events:
+        """Load the events of an opened input, with the decoder for its schema if there is one.
+
+        If `only` some types count, events of others may be left out, or have any values.
+        """
         table = inputs.tables[0] if len(inputs.tables) == 1 and not inputs.typed else None
         if table is not None and self.decoder is not None and self.decoder.fits(table):
             found = self.decoder.load(table.source)
-            return self._load(inputs, threads) if found is None else found
-        loaded = self._load(inputs, threads)
+            return self._load(inputs, threads, only) if found is None else found
+        loaded = self._load(inputs, threads, only)
         self.decoder = None if table is None else self._decoder_for(table)
         return loaded
 
@@ -178,7 +185,7 @@ class Loader:
             with_time=schema.time in self.names,
         )
 
-    def _load(self, inputs: Inputs, threads: int) -> Events:
+    def _load(self, inputs: Inputs, threads: int, only: frozenset[str] | None) -> Events:
         resolved = self._resolve(inputs)
         reading = project(inputs, resolved.indexes)
         reading.note_misfits(self._read)
@@ -187,21 +194,25 @@ class Loader:
         with looked_at(ts, threads) as is_rising:
             types, type_names = self._types(reading)
             seq = self._sequence(reading)
-            columns = self._columns(reading, resolved, ts, until, threads)
+            wanted = WantedRows(types, type_names, only)
+            columns = self._columns(reading, resolved, ts, until, threads, wanted)
             refused = self._judged(reading) if reading.faults else None
             rank = seq if until is None else until  # order by (earliest, latest, row)
-            if refused is None:
-                order, tie = stream_order(ts, rank, is_rising, self._between)
+            left_out = 0
+            if refused is not None:
+                order, tie = stream_order(ts, rank, refused.others(len(ts)), self._between)
+            elif is_rising():
+                order = tie = None
+            elif len(ts) < MANY:
+                order, tie = stream_order(ts, rank, check=self._between)
             else:
-                good = refused.others(len(ts))
-                rank = None if rank is None else rank[good]
-                order, tie = stream_order(ts[good], rank, check=self._between)
-                order = good if order is None else good[order]
+                order, tie = stream_order(ts, rank, wanted.rows, self._between)
+                left_out = wanted.others
         # The sort is stable: of simultaneous events the earlier row is first.
         tie = None if self.schema.is_ordered_by_row or self.schema.is_imprecise else tie
         loaded = Events(
             ts, resolved.resolution_ns, types, type_names, *columns, tie=tie, refused=refused,
-            until=until,
+            until=until, left_out=left_out,
         )  # fmt: skip
         if order is not None:
             loaded = loaded.in_order(order, self._between)
@@ -279,23 +290,24 @@ class Loader:
 
     def _columns(
         self, reading: Projection, resolved: Resolved, ts: Numbers, until: Numbers | None,
-        threads: int,
+        threads: int, wanted: WantedRows,
     ) -> tuple[dict[str, EventColumn], dict[tuple[str, str], EventColumn]]:  # fmt: skip
-        """Decode the columns: by name, and by (type, name) where tables differ in kind."""
+        """Decode the columns: by name, and by (type, name) where tables differ in kind.
+
+        Of many plain texts only those in `wanted` rows are encoded.
+        """
         columns: dict[str, EventColumn] = {}
         by_type: dict[tuple[str, str], EventColumn] = {}
-        for wanted in resolved.columns:
-            pieces = reading.column(wanted.name, wanted.within)
-            if wanted.type.kind is Kind.STRING:
-                column = string_column(pieces, self._dictionaries[wanted], threads)
+        for each in resolved.columns:
+            pieces = reading.column(each.name, each.within)
+            if each.type.kind is Kind.STRING:
+                column = string_column(pieces, self._dictionaries[each], threads, wanted)
             else:
-                column = number_column(
-                    wanted.name, pieces, wanted.type, reading.faults, widen=False
-                )
-            if wanted.type_names:
-                by_type |= dict.fromkeys(((t, wanted.name) for t in wanted.type_names), column)
+                column = number_column(each.name, pieces, each.type, reading.faults, widen=False)
+            if each.type_names:
+                by_type |= dict.fromkeys(((t, each.name) for t in each.type_names), column)
             else:
-                columns[wanted.name] = column
+                columns[each.name] = column
         for name, times in ((self.schema.time, ts), (self.schema.until, until)):
             if name in self.names and times is not None:
                 columns[name] = EventColumn(_condition_type(resolved.time), times)

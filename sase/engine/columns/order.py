@@ -34,18 +34,16 @@ class Order(NamedTuple):
 
 
 def stream_order(
-    ts: Numbers,
-    seq: Numbers | None,
-    is_rising: Callable[[], bool] | None = None,
-    check: Check = no_check,
+    ts: Numbers, seq: Numbers | None, of: Numbers | None = None, check: Check = no_check
 ) -> Order:
-    """Order events by ts, or by (ts, seq).
+    """Order events, or those `of` some rows, by ts, or by (ts, seq).
 
-    `is_rising` returns the result of an earlier comparison of the times. `check` is called before a
-    sort, with the bytes that it takes, and between its pieces.
+    `check` is called before a sort, with the bytes that it takes, and between its pieces.
     """
-    # Most inputs are sorted, without equal times.
-    if _is_rising(ts, PIECE) if is_rising is None else is_rising():
+    if of is not None:
+        found = stream_order(ts[of], None if seq is None else seq[of], check=check)
+        return found._replace(rows=of if found.rows is None else of[found.rows])
+    if _is_rising(ts, PIECE):
         return Order(None, None)
     rows = None
     back = _steps_back(ts, seq)

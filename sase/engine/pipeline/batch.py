@@ -114,10 +114,12 @@ class RowsInMemory:
         warnings = (*self.warnings, *report.warnings)
         return replace(report, notes=(*self.notes, *notes), warnings=warnings)
 
-    def load(self, plan: EnginePlan, threads: int | None = 1) -> tuple[RowsInMemory, Events]:
-        """Load and sort the events."""
+    def load(
+        self, plan: EnginePlan, threads: int | None = 1, only: frozenset[str] | None = None
+    ) -> tuple[RowsInMemory, Events]:
+        """Load and sort the events; `only` those of some types if others do not count."""
         count = threads_that_pay(self.inputs.num_rows) if threads is None else threads
-        inputs, loaded = Pipeline(plan).load(self.inputs, count)
+        inputs, loaded = Pipeline(plan).load(self.inputs, count, only)
         return replace(self, inputs=inputs, loaded=loaded), loaded
 
 
@@ -281,16 +283,19 @@ def _in_memory(
     plan: EnginePlan, rows: RowsInMemory, threads: int | None, overseen: Overseen
 ) -> MatchSearch:
     """The search of rows that are held; they are loaded at once."""
-    watch = overseen.watch
 
     def fresh_one() -> Pipeline:
         return open_pipeline(plan, watch=watch, clock=overseen.clock, check=overseen.check)
 
+    def watch(position: int) -> None:
+        overseen.watch(position * (len(loaded) + loaded.left_out) // max(len(loaded), 1))
+
     fresh = [fresh_one()]
     count = threads_that_pay(rows.inputs.num_rows) if threads is None else threads
-    inputs, loaded = rows.inputs, rows.loaded
-    if loaded is None:
-        inputs, loaded = fresh[0].load(inputs, count)
+    if rows.loaded is None:
+        inputs, loaded = fresh[0].load(rows.inputs, count, plan.types_needed)
+    else:
+        inputs, loaded = rows.inputs, rows.loaded
     overseen.check(0)
     notes: tuple[str, ...] = ()
     if plan.union is not None and not plan.definitions:

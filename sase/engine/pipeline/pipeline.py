@@ -158,6 +158,7 @@ class Pipeline:
         self.quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
         self.shape = ResultSchema.of(plan, self.dictionary.texts)
         self.warnings = RunWarnings(plan, self.context.overflows)
+        self._left_out = 0  # complete events without a position
         # The counters of pipelines that searched other events.
         self._others: tuple[Counted, ...] = ()
         # The paths by the drives of the plan, and by that for admitted events, and their uses.
@@ -201,14 +202,21 @@ class Pipeline:
             plan.check_known(has_tables=inputs.typed, has_times=has_times)
         return inputs
 
-    def load(self, events: object, threads: int = 1) -> tuple[Inputs, Events]:
-        """Load events of any kind, and sort them if they are not sorted."""
-        inputs = self.open_input(events)
-        return inputs, self.load_input(inputs, threads)
+    def load(
+        self, events: object, threads: int = 1, only: frozenset[str] | None = None
+    ) -> tuple[Inputs, Events]:
+        """Load events of any kind, and sort them if they are not sorted.
 
-    def load_input(self, inputs: Inputs, threads: int = 1) -> Events:
+        If `only` some types count, events of others may be left out, or have any values.
+        """
+        inputs = self.open_input(events)
+        return inputs, self.load_input(inputs, threads, only)
+
+    def load_input(
+        self, inputs: Inputs, threads: int = 1, only: frozenset[str] | None = None
+    ) -> Events:
         """Load tables that were opened; results show values by the types of their columns."""
-        before, events = self.loader.known, self.loader.load_opened(inputs, threads)
+        before, events = self.loader.known, self.loader.load_opened(inputs, threads, only)
         if self.loader.known is not before:
             self.shape = self.shape.with_types(self.loader.known)
         return events
@@ -233,6 +241,7 @@ class Pipeline:
         self.state.check_open()
         self.state.is_finished = True
         rows = inputs.numbers
+        self._left_out = events.left_out
         self.warnings.note_whole(events)
         self.state.history = RowHistory((HistorySegment.of(0, inputs, events, rows),))
         if self.quarantine is not None:
@@ -527,7 +536,7 @@ class Pipeline:
         return partial(
             Report,
             # Of pushed rows some may be late, and some wait.
-            rows=self.reorder_buffer.arrived or self.at.events + total,
+            rows=self.reorder_buffer.arrived or self.at.events + self._left_out + total,
             bad=total if is_finished else bad,
             quarantined=table,
             late=self.reorder_buffer.late.count,

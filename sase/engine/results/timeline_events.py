@@ -42,6 +42,9 @@ APART = 20
 INT64 = -(2**63), 2**63 - 1
 
 GONE = "skipped events are not drawn where the rows between the events of a match are not held"
+LEFT_OUT = (
+    "the events were not sorted, so pale events of types that the query does not name are not drawn"
+)
 CUT = f"of a row, at most {DRAWN:,} pale events are drawn, among its first {LOOKED:,} of all keys"
 IMPRECISE = "with imprecise time, events have no single time to be drawn at"
 IN_GROUPS = "absences inside of repeated groups are not drawn"
@@ -305,6 +308,7 @@ class HeldEvents:
     def _skipped(self, events: Numbers, notes: dict[str, None]) -> tuple[ShownEvent, ...]:
         first, last = int(events[0]), int(events[-1])
         end = min(last + 1, first + LOOKED)
+        self._note_left_out(notes)
         around = self._held(first, end)
         if len(around) < end - first:
             notes[GONE] = None
@@ -314,6 +318,10 @@ class HeldEvents:
         if end <= last or len(skipped) > DRAWN:
             notes[CUT] = None
         return self._events(skipped[:DRAWN])
+
+    def _note_left_out(self, notes: dict[str, None]) -> None:
+        if any(piece.events.left_out for piece in self._history.pieces):
+            notes[LEFT_OUT] = None
 
     def _absence(
         self, one: Bindings, negation: NegativeElement, window: BoundWindow | None
@@ -353,6 +361,7 @@ class HeldEvents:
     ) -> Iterator[ShownEvent]:
         """The events of a key, of which the earliest time is in a range."""
         ends = np.clip(np.array([begin, end], object), *INT64).astype(np.int64)
+        self._note_left_out(notes)
         for piece in self._history.pieces:
             first = np.searchsorted(piece.events.ts, ends[0])
             last = np.searchsorted(piece.events.ts, ends[1], "right")

@@ -101,7 +101,7 @@ class Asking:
         """Return the conditions of a plan, computed once for each plan."""
         if Asking not in plan.cache:
             asked = None
-            if plan.types_wanted is not None and not plan.watches_all and not plan.ranked:
+            if plan.types_needed is not None:
                 asked = frozenset(_asked(plan))
             plan.cache[Asking] = cls(asked, asked is not None and _asks_no_more(plan))
         found: Asking = plan.cache[Asking]

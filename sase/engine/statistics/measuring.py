@@ -161,7 +161,7 @@ def measured(
     rows = draw_sample(events, window_of(plan.operators), sample, rng, texts)
     population = Population(plan, rows, tests)
     return Statistics(
-        rows=len(events),
+        rows=len(events) + events.left_out,
         first=int(events.ts[0]),
         last=int(events.ts[-1]),
         types=by_type(population, tests, events),

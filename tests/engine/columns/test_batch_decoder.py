@@ -46,9 +46,9 @@ def long_ways(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows each input had that went the long way."""
     loaded, long = list[int](), Loader._load
 
-    def watched(self: Loader, inputs: Any, threads: int) -> Any:
+    def watched(self: Loader, inputs: Any, *others: Any) -> Any:
         loaded.append(inputs.num_rows)
-        return long(self, inputs, threads)
+        return long(self, inputs, *others)
 
     monkeypatch.setattr(Loader, "_load", watched)
     return loaded

@@ -400,6 +400,19 @@ def test_rows_that_are_not_held_are_said() -> None:
     assert "are not held" in note
 
 
+def test_events_that_were_left_out_of_the_sort_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sase.engine.columns.loader.MANY", 1)
+    query = "EVENT SEQ(A a, C c) WHERE [k]"
+    in_order, timeline = (
+        sase.match(query, table(rows)).timeline() for rows in (ROWS, [*reversed(ROWS)])
+    )
+    assert in_order.notes == ()
+    kinds = [{e.type for e in each.matches[0].skipped} for each in (in_order, timeline)]
+    assert "B" in kinds[0] and "B" not in kinds[1]
+    (note,) = timeline.notes
+    assert "were not sorted" in note
+
+
 def test_matches_without_their_input(tmp_path: Path) -> None:
     query = "EVENT SEQ(A a, B b) WHERE [k] WITHIN 20"
     pq.write_table(table(ROWS), tmp_path / "rows.parquet", row_group_size=1)

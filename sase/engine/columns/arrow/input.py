@@ -152,7 +152,9 @@ class Input:
         if not pa.types.is_dictionary(self.source.schema.field(index).type):
             return None
         chunks = self.chunks(index)
-        if name in self.unproved:
+        if self._are_small(chunks) and name in self.unproved:
+            chunks = self._proved_column(name, index, Gate())
+        elif name in self.unproved:
             Gate().prove_values(name, chunks, self.where)
         if len(chunks) > MANY:  # most have the same dictionary
             chunks = concatenated(self.source.column(index)).chunks
@@ -178,19 +180,30 @@ class Input:
         asked = self.unproved if wanted is None else self.unproved.intersection(wanted)
         if not asked:
             return self
-        gate, source, where = gate or Gate(), self.source, self.where
-        rows, known = source.num_rows, {**self.proved_chunks}
+        gate, source = gate or Gate(), self.source
         for index, name in enumerate(source.schema.names):
             if name in asked:
-                chunks = self.chunks(index)
-                gate.prove(name, chunks, rows, where)
-                if len(chunks) > MANY and rows < FEW * len(chunks):
-                    source = _with_one_chunk(source, index)
-                    chunks = source.column(index).chunks
-                known[index] = chunks
+                before, chunks = source.column(index), self._proved_column(name, index, gate)
+                if isinstance(before, pa.ChunkedArray) and before.num_chunks != len(chunks):
+                    joined = pa.chunked_array(chunks, before.type)
+                    source = source.set_column(index, source.schema.field(index), joined)
         proved = replace(self, source=source, unproved=self.unproved - asked)
-        proved.proved_chunks.update(known)
+        proved.proved_chunks.update(self.proved_chunks)
         return proved
+
+    def _proved_column(self, name: str, index: int, gate: Gate) -> Chunks:
+        """Prove a column, once, and concatenate many small chunks of it."""
+        if index not in self.proved_chunks:
+            chunks = self.chunks(index)
+            gate.prove(name, chunks, self.source.num_rows, self.where)
+            if self._are_small(chunks):
+                chunks = concatenated(self.source.column(index)).chunks
+            self.proved_chunks[index] = chunks
+        return self.proved_chunks[index]
+
+    def _are_small(self, chunks: Chunks) -> bool:
+        """Whether chunks are many and small."""
+        return len(chunks) > MANY and self.source.num_rows < FEW * len(chunks)
 
     def read(self, indexes: Mapping[str, int]) -> tuple[int, dict[str, Chunks]]:
         """Return the number of rows, and by name the chunks of the columns at these indexes.
@@ -368,11 +381,6 @@ def _own(table: pa.Table) -> pa.Table:
         for column in table.columns
     ]
     return pa.Table.from_arrays(columns, schema=table.schema)
-
-
-def _with_one_chunk(source: pa.Table, index: int) -> pa.Table:
-    column = concatenated(source.column(index))
-    return source.set_column(index, source.schema.field(index), column)
 
 
 def _foreign(source: Any, type_name: str | None) -> Input:

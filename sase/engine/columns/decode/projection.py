@@ -5,13 +5,59 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sase.cached_property import cached_property
+from sase.engine.columns.arrays import Numbers, TypeCodes
 from sase.engine.columns.arrow.chunks import Chunk, located
 from sase.engine.columns.arrow.input import Chunks, Inputs, Origin
 from sase.engine.columns.decode.quarantine import Faults
+
+FEW_TYPES = 16
+
+
+class WantedRows:
+    """The rows of `only` some types; None wants all."""
+
+    def __init__(
+        self, types: TypeCodes, names: tuple[str, ...], only: frozenset[str] | None
+    ) -> None:
+        self._types, self._names, self._only = types, names, only
+
+    @cached_property
+    def rows(self) -> Numbers | None:
+        """The rows, ascending; None for all."""
+        only = self._only
+        if only is None or only.issuperset(self._names):
+            return None
+        codes = [code for code, name in enumerate(self._names) if name in only]
+        if len(codes) > FEW_TYPES:
+            return np.flatnonzero(np.isin(self._types, codes))
+        # Comparing with each code is far faster than a lookup.
+        is_wanted = np.zeros(len(self._types), np.bool_)
+        for code in codes:
+            is_wanted |= self._types == code
+        return np.flatnonzero(is_wanted)
+
+    @property
+    def others(self) -> int:
+        """The number of other rows."""
+        return 0 if self.rows is None else len(self._types) - len(self.rows)
+
+    def are_few(self, least: int) -> bool:
+        """Whether at most half of `least` or more rows are wanted, and some."""
+        rows, count = self.rows, len(self._types)
+        return rows is not None and least <= count and 0 < len(rows) <= count // 2
+
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Put values at the wanted rows; 0 at the others."""
+        found = np.zeros(len(self._types), values.dtype)
+        found[self.rows] = values
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from sase.binding.types import STRING
 from sase.cached_property import cached_property
 from sase.engine.columns.arrays import cuts_of, zeros
-from sase.engine.columns.arrow.chunks import INTEGERS, Chunk, joined, storage, valid
+from sase.engine.columns.arrow.chunks import INTEGERS, Chunk, joined, located, storage, valid
 from sase.engine.columns.arrow.gate import identity
+from sase.engine.columns.arrow.gather import gathered
+from sase.engine.columns.decode.projection import WantedRows
 from sase.engine.columns.events import EventColumn
 from sase.engine.columns.kept_memory import reused
 
@@ -161,13 +163,26 @@ def lacks(mapping: Translation) -> bool:
     return mapping is not None and bool((mapping < 0).any())
 
 
-def string_column(column: Sequence[Chunk], known: Dictionaries, threads: int = 1) -> EventColumn:
-    """Decode a string column; many plain texts by threads."""
+def string_column(
+    column: Sequence[Chunk],
+    known: Dictionaries,
+    threads: int = 1,
+    wanted: WantedRows | None = None,
+) -> EventColumn:
+    """Decode a string column; many plain texts by threads, and only `wanted` ones if these are few.
+
+    The others have any code.
+    """
+    plain = any(piece.array.type.id != _DICTIONARY for piece in column)
+    few = wanted if plain and wanted is not None and wanted.are_few(MANY) else None
+    if few is not None and few.rows is not None:
+        column = located(gathered([piece.array for piece in column], few.rows).chunks, 0)
     codes, values, may_lack = encoded(column, np.int32, known, threads)
     present = codes >= 0 if may_lack else None
     if present is not None and present.all():
         present = None
-    plain = any(piece.array.type.id != _DICTIONARY for piece in column)
+    if few is not None:
+        codes, present = few.spread(codes), None if present is None else few.spread(present)
     return EventColumn(STRING, codes, present, values.dictionary, plain=plain)
 
 
