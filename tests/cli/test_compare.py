@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -12,8 +13,11 @@ import pytest
 
 import sase
 from sase.api import compare as comparing
+from sase.api.execution import run
 from sase.cli.main import main
 from sase.engine.operators.kleene import evaluation
+from sase.engine.results.batch import MaterializedBatch
+from sase.engine.results.matches import Matches
 from sase.errors import PlanError
 from sase.lang.parser import parse_query
 from tests import naive
@@ -118,6 +122,19 @@ def test_pictures_have_the_added_matches_and_the_events_that_are_not_skipped(que
             assert not {*against} & {event.row for event in (*shown.events, *shown.skipped)}
     assert drawn > 1
     assert "<svg" in comparison._repr_html_()
+
+
+def test_matches_that_hold_no_events_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    def in_pieces(*given: Any, **options: Any) -> Matches:
+        found = run(*given, **options)
+        return Matches.of([MaterializedBatch.of(part) for part in found.parts], found.report)
+
+    whole = sase.compare(QUERY, ROWS, clock=lambda: 1.0)
+    monkeypatch.setattr(comparing, "run", in_pieces)
+    comparison = sase.compare(QUERY, ROWS, clock=lambda: 1.0)
+    assert comparison.differences == whole.differences
+    assert {each.timeline for each in comparison.differences} == {None}
+    assert "<svg" not in comparison.to_html()
 
 
 # The rows in a reason.

@@ -92,7 +92,8 @@ class ExplainedMatch:
 class Difference:
     """The matches of one strategy that another lacks; only the first ones are listed.
 
-    `timeline` draws those, with the events that the other strategy does not skip.
+    `timeline` draws those, with the events that the other strategy does not skip. It is None without
+    such matches, and where a limit of memory let the run read its files in pieces.
     """
 
     strategy: str
@@ -256,10 +257,10 @@ class Differences:
         explained = [self._explained(found.runs[place], other) for place in shown]
         matches = tuple(match for match, _ in explained)
         difference = Difference(found.strategy.value, other.value, len(more), matches)
-        if not shown:
+        part = self._placed_matches(found.matches, shown) if shown else None
+        if part is None:
             return difference
         drawn = f", the first {len(shown):,} drawn" if len(shown) < len(more) else ""
-        part = self._placed_matches(found.matches, shown)
         stops, title = [stop for _, stop in explained], difference.sentence + drawn
         return replace(difference, timeline=timeline_of_stopped(part, stops, title))
 
@@ -287,9 +288,14 @@ class Differences:
         stop = StopPosition("; ".join(explanations), at, tuple(against[:DRAWN]), is_match=True)
         return match, stop
 
-    def _placed_matches(self, matches: Matches, chosen: Sequence[int]) -> MatchBatch:
-        """Chosen matches with the positions of their events among all events."""
+    def _placed_matches(self, matches: Matches, chosen: Sequence[int]) -> MatchBatch | None:
+        """Chosen matches with the positions of their events among all events.
+
+        None if a limit of memory let the run read its files in pieces, which holds no positions.
+        """
         parts = [part for part in matches.parts if isinstance(part, MatchBatch)]
+        if len(parts) < len(matches.parts):
+            return None
         results, numbers, wanted = list[Results](), count(), {*chosen}
         for part in parts:
             place = partial(self._placed_rows, part.history)
