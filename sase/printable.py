@@ -48,11 +48,8 @@ def _without_secrets(text: str) -> str:
     """Leave out passwords of addresses, and the values of their query strings."""
     if "://" not in text:
         return text
-    return _QUERY_STRING.sub(_without_values, _PASSWORD.sub(r"\1:…@", text))
-
-
-def _without_values(address: re.Match[str]) -> str:
-    return address[1] + _QUERY_VALUE.sub("=…", address[2])
+    text = _PASSWORD.sub(r"\1:…@", text)
+    return _QUERY_STRING.sub(lambda found: found[1] + _QUERY_VALUE.sub("=…", found[2]), text)
 
 
 def _without_middles(text: str) -> str:

@@ -53,6 +53,10 @@ NOT_TOLD = "the added matches are not shown"
 NOT_TOLD_OF = f"{ADDED} are not shown for"
 # From this multiple of the matches of skip till next match on, combinations are many.
 MANY_COMBINATIONS = 100
+LONGEST = (
+    "most matches of skip_till_any_match are combinations of the same events: to find each longest"
+    " run once, write  earliest_maximal  with a window, and ask for"
+)
 NO_LIMIT = "LIMIT is left out: each strategy has other first matches"
 
 
@@ -128,7 +132,7 @@ class _Strategies:
 
         measured = [self._measured(s, each, most) for s in self.queries for each in outputs]
         if self._combines(measured):
-            self.notes.append(_longest_runs())
+            self.notes.append(f"{LONGEST}  {option('output', 'non_overlap')}")
         differences: tuple[Difference, ...] = ()
         if self.beyond is not None:
             self.notes.append(f"{NOT_TOLD_OF} {self.beyond}")
@@ -229,15 +233,6 @@ class _Strategies:
             else:
                 found.append(FoundMatches(strategy, matches, runs_of(matches)))
         return tuple(known.between(found))
-
-
-def _longest_runs() -> str:
-    """A way to find less than all combinations."""
-    return (
-        "most matches of skip_till_any_match are combinations of the same events: to find each"
-        " longest run once, write  earliest_maximal  with a window, and ask for "
-        f" {option('output', 'non_overlap')}"
-    )
 
 
 def _beyond(query: BoundQuery) -> Iterator[str]:

@@ -1,8 +1,4 @@
-"""The spelling of options in messages: as keywords of Python, on the command line, or in the shell.
-
-A message is written for the interface of the call that it is about. The program says which one it
-is for each command; without it, messages are for callers in Python.
-"""
+"""The spelling of options in messages: for Python by default, the command line, or the shell."""
 
 from __future__ import annotations
 
@@ -48,33 +44,23 @@ def spelled(python: str, command_line: str, shell: str | None = None) -> str:
 
 
 def option(name: str, *values: str) -> str:
-    """Spell an option with its values, such as  time_unit="ms"  or  --time-unit ms.
-
-    Without a value it is only named. The shell takes options when it starts.
-    """
-    texts = [_quoted(each) for each in values]
+    """Spell an option with its values, or only name it; the shell takes options at its start."""
+    texts = [repr(each) if {*'"\\'} & {*each} else f'"{each}"' for each in values]
     python = f"({', '.join(texts)})" if len(texts) > 1 else "".join(texts) or "…"
-    command = " ".join([f"--{name.replace('_', '-')}", *_words(values)])
+    command = f"--{name.replace('_', '-')}"
+    if values:
+        command += f" {shlex.quote(','.join(values))}"
     program = "sase run" if name in _OF_RUN else "sase shell"
     return spelled(f"{name}={python}", command, f"{program} {command}")
 
 
-def parameter(name: str) -> str:
+def parameter(name: str, value: str | None = None) -> str:
     """Spell how a parameter of a query gets its value."""
-    set_here = f".param {name}=VALUE"
-    return spelled(f'params={{"{name}": …}}', f"--param {name}=VALUE", set_here)
+    words = f"param {name}={value or 'VALUE'}"
+    return spelled(f'params={{"{name}": {value or "…"}}}', f"--{words}", f".{words}")
 
 
 def stream(name: str) -> str:
     """Spell how an input gets a name that queries read."""
     path = shlex.quote(f"{name}=PATH")
     return spelled(f"streams={{{name!r}: …}}", f"--input {path}", f".open {path}")
-
-
-def _quoted(text: str) -> str:
-    return repr(text) if {*'"\\'} & {*text} else f'"{text}"'
-
-
-def _words(values: tuple[str, ...]) -> list[str]:
-    """Several values, such as those of two times, are one word with commas."""
-    return [shlex.quote(",".join(values))] if values else []

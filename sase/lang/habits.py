@@ -153,19 +153,11 @@ def _behind_variable(scene: Scene) -> bool:
     return in_pattern(scene) and "QMARK" not in scene.accepted
 
 
-def _before_variable(scene: Scene) -> bool:
-    return _goes_on(scene, r"\s*[^\W\d]\w*\s*[\[,)]")
-
-
-def _at_variable(scene: Scene) -> bool:
-    return _goes_on(scene, r"\s*[\[,)]")
-
-
-def _goes_on(scene: Scene, words: str) -> bool:
-    """Whether the place is in the EVENT clause, with these words after the error."""
-    behind = scene.source.text[scene.span.start + len(scene.found) :]
+def _in_component(scene: Scene) -> bool:
+    """Whether a variable ends a component of EVENT, at the error or behind a quantifier."""
     is_later = {"where", "having", "return"} & {token.lower() for token in scene.before}
-    return not is_later and re.match(words, behind) is not None
+    rest = re.compile(r"(?:[+*?]\s*)?[^\W\d]\w*\s*[\[,)]")
+    return not is_later and rest.match(scene.source.text, scene.span.start) is not None
 
 
 def _behind_component(scene: Scene) -> bool:
@@ -234,11 +226,10 @@ HABITS = (
     Habit(r".*", "->", "there is no  ->  in a pattern",
           "a sequence is written  SEQ(A x, B y)", in_pattern),
     Habit(r".*", "->", "an attribute is not written with  ->", "write  x.a"),
-    Habit(BLANKS, NAME, "a component has a type and a variable, and here are three names",
-          "a type with blanks is in backquotes:  `{one} {two}` {here} ; else a comma is missing",
-          _at_variable),
-    Habit(BLANKS, r"[+*?]", "a component has a type and a variable, and here are three"
-          " names", "a type with blanks is in backquotes:  `{one} {two}`{here}", _before_variable),
+    Habit(BLANKS, rf"{NAME}|[+*?]",
+          "a component is a type and a variable, and here are three names",
+          "a type with blanks is in backquotes:  `{one} {two}` ; else a comma is missing",
+          _in_component),
     Habit(f"(?P<type>\\S+) (?P<name>{NAME})", r"[+*?{{]",
           "the quantifier comes after the type, not after the variable",
           "write  {type}{here} {name}[]", _behind_variable),

@@ -78,7 +78,6 @@ class Magic:
             return self._result(cell, self.arguments(line))
 
     def _result(self, cell: str, given: dict[str, Any]) -> CellResult:
-        """Find the matches of a query."""
         name, source = given.pop("out", None), self.source(given)
         params = self._parameters(given.pop("param", ()))
         if not is_script(cell):

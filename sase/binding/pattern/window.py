@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeGuard
 
-from sase.base.interface import spelled
+from sase.base.interface import parameter as spelled
 from sase.binding.bound import (
     BoundComponent,
     BoundNegation,
@@ -80,18 +80,13 @@ def _amount(window: ast.Window, scope: Scope) -> Fraction | Placeholder | None:
                     "bad-parameter",
                     f"a window is a number, and `:{parameter.name}` is {literal.type.described()}",
                     parameter.span,
-                    f"give a number:  {_such(parameter.name)}",
+                    f"give a number:  {spelled(parameter.name, '500')} , or a duration in place of"
+                    " the number and its unit",
                 )
                 return None
             return _positive(as_written(literal.value), window, scope)
         case amount:
             return _positive(exact(amount), window, scope)
-
-
-def _such(name: str) -> str:
-    plain = f"{name}=500"
-    python = f'params={{"{name}": 500}} , or without a unit a timedelta'
-    return spelled(python, f"--param {plain}", f".param {plain}")
 
 
 def _is_number(value: Scalar) -> TypeGuard[int | float | Decimal]:

@@ -90,11 +90,7 @@ class ExplainedMatch:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The matches of one strategy that another lacks; only the first ones are listed.
-
-    `timeline` draws those, with the events that the other strategy does not skip. It is None without
-    such matches, and where a limit of memory let the run read its files in pieces.
-    """
+    """The matches of one strategy that another lacks; the first ones are listed, and drawn."""
 
     strategy: str
     other: str
@@ -108,12 +104,6 @@ class Difference:
         number = self.number
         matches = "1 match" if number == 1 else f"{number:,} matches" if number else "no match"
         return f"{self.strategy} has {matches} that {self.other} lacks"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the difference as plain data, without the picture."""
-        matches = [match.to_dict() for match in self.matches]
-        names = ("strategy", "other", "number")
-        return {**{name: getattr(self, name) for name in names}, "matches": matches}
 
 
 @dataclass(frozen=True)
@@ -149,13 +139,16 @@ class Comparison:
         return {
             "rows": self.rows,
             "measured": [asdict(each) for each in self.measured],
-            "differences": [each.to_dict() for each in self.differences],
+            "differences": [
+                {name: getattr(each, name) for name in ("strategy", "other", "number")}
+                | {"matches": [match.to_dict() for match in each.matches]}
+                for each in self.differences
+            ],
             "notes": list(self.notes),
         }
 
     def _repr_html_(self) -> str:
         """Return the pictures and the text."""
-        # Browsers draw none of a pattern in a hidden part of the page, so each picture has its own.
         return f"<div>{self._drawn(f'sase-hatch-{uuid4().hex[:12]}')}</div>"
 
     def to_html(self) -> str:
@@ -289,19 +282,14 @@ class Differences:
         return match, stop
 
     def _placed_matches(self, matches: Matches, chosen: Sequence[int]) -> MatchBatch | None:
-        """Chosen matches with the positions of their events among all events.
-
-        None if a limit of memory let the run read its files in pieces, which holds no positions.
-        """
+        """Chosen matches with positions among all events; None if read in pieces, for memory."""
         parts = [part for part in matches.parts if isinstance(part, MatchBatch)]
         if len(parts) < len(matches.parts):
             return None
         results, numbers, wanted = list[Results](), count(), {*chosen}
-        for part in parts:
-            place = partial(self._placed_rows, part.history)
-            for each in part.results:
-                mask = np.array([n in wanted for n in islice(numbers, len(each))], np.bool_)
-                results.append(each.at(mask).map_positions(place))
+        for history, each in ((part.history, each) for part in parts for each in part.results):
+            mask = np.array([n in wanted for n in islice(numbers, len(each))], np.bool_)
+            results.append(each.at(mask).map_positions(partial(self._placed_rows, history)))
         return MatchBatch(parts[0].shape, self._history, tuple(results))
 
     def _placed_rows(self, history: RowHistory, positions: Numbers) -> Numbers:

@@ -280,11 +280,10 @@ class Matches(Sequence[dict[str, Any]]):
     def plot(
         self, value: str, *, key: object = None, n: int = MOST_PLOTTED, axes: Any = None
     ) -> Any:
-        """Plot a value over time by matplotlib, with the first `n` matches of a key shaded.
+        """Plot a column of numbers over time by matplotlib, with the first `n` matches shaded.
 
-        The line has the `value`, a column of numbers, of all events of the key that the matches
-        hold. Points are the events of matches. `key` is as in `timeline`, by default that of the
-        first match. Returns the axes, which are new ones unless given.
+        The line has all events of the key that the matches hold, and points are those of matches.
+        `key` is as in `timeline`, by default that of the first match. Returns the axes.
         """
         from sase.engine.results.plot import plot_of
 

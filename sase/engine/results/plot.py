@@ -34,7 +34,9 @@ def plot_of(parts: Sequence[MatchBatch], value: str, key: object, n: int, axes: 
     if not matches:
         return axes
     bound = [held.matches[:, np.array([place])].events for held, place in matches]
-    ends = np.array([h.times(e[[0, -1]]) for (h, _), e in zip(matches, bound, strict=True)])
+    ends = np.array(
+        [h.part.history.times(e[[0, -1]]) for (h, _), e in zip(matches, bound, strict=True)]
+    )
     begin, end = int(ends.min()), int(ends.max())
     more = max(round((end - begin) * AROUND), 1)
     line = every[0].positions_between(begin - more, end + more, wanted)[:POINTS]
@@ -46,15 +48,12 @@ def plot_of(parts: Sequence[MatchBatch], value: str, key: object, n: int, axes: 
     return axes
 
 
-def _joined(ends: Numbers) -> list[Numbers]:
+def _joined(ends: Numbers) -> Numbers:
     """The times of the first and last events of matches, joined where matches overlap."""
-    found = list[Numbers]()
-    for span in ends[np.argsort(ends[:, 0], kind="stable")]:
-        if found and span[0] <= found[-1][1]:
-            found[-1] = np.array([found[-1][0], max(span[1], found[-1][1])])
-        else:
-            found.append(span)
-    return found
+    ends = ends[np.argsort(ends[:, 0], kind="stable")]
+    last = np.maximum.accumulate(ends[:, 1])
+    cuts = np.flatnonzero(ends[1:, 0] > last[:-1])
+    return np.stack([ends[[0, *(cuts + 1)], 0], last[[*cuts, -1]]], axis=1)
 
 
 def _key_of_the_first(every: Sequence[HeldEvents]) -> Mapping[str, object] | None:
@@ -65,13 +64,15 @@ def _key_of_the_first(every: Sequence[HeldEvents]) -> Mapping[str, object] | Non
 
 def _points(held: HeldEvents, positions: Numbers, value: str) -> tuple[list[Any], list[float]]:
     """The times and the values of events that have one."""
-    column = held.values(value, positions)
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        if not (pa.types.is_decimal(column.type) or pa.types.is_boolean(column.type)):
-            raise PlanError(f"value={value!r} has the type {column.type}: a plot is of numbers")
+    column = held.column(value, held.part.history.places(positions))
+    if pa.types.is_decimal(column.type) or pa.types.is_boolean(column.type):
         column = column.cast(pa.float64() if pa.types.is_decimal(column.type) else pa.int8())
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise PlanError(f"value={value!r} has the type {column.type}: a plot is of numbers")
     known = column.is_valid().to_numpy()
-    return held.shown(held.times(positions[known])), column.drop_null().to_numpy().tolist()
+    return held.shown(
+        held.part.history.times(positions[known])
+    ), column.drop_null().to_numpy().tolist()
 
 
 def _title(count: int, drawn: int, wanted: Mapping[str, object] | None) -> str:

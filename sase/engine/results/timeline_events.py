@@ -186,14 +186,6 @@ class HeldEvents:
                 " columns that the query names are held: name it in RETURN"
             )
 
-    def values(self, name: str, positions: Numbers) -> pa.ChunkedArray:
-        """The values of a column at events."""
-        return self._column(name, self._history.places(positions))
-
-    def times(self, positions: Numbers) -> Numbers:
-        """The raw times of events."""
-        return self._history.times(positions)
-
     def shown(self, times: Numbers) -> list[Any]:
         """Raw times as Python has them."""
         return [*python_values(self.part.shown(times))]
@@ -202,13 +194,16 @@ class HeldEvents:
         self, begin: int, end: int, wanted: Mapping[str, object] | None
     ) -> Numbers:
         """The events of a key with times in a range, both included."""
-        ends, found = np.clip(np.array([begin, end], object), *INT64).astype(np.int64), []
+        held = np.concatenate([*self._ranges(begin, end)])
+        return held[self._agree(held, wanted or {})]
+
+    def _ranges(self, begin: int, end: int) -> Iterator[Numbers]:
+        """The events with times in a range, by held piece."""
+        ends = np.clip(np.array([begin, end], object), *INT64).astype(np.int64)
         for piece in self._history.pieces:
             first = np.searchsorted(piece.events.ts, ends[0])
             last = np.searchsorted(piece.events.ts, ends[1], "right")
-            held = np.arange(piece.begin + first, piece.begin + last)
-            found.append(held if wanted is None else held[self._agree(held, wanted)])
-        return np.concatenate(found)
+            yield np.arange(piece.begin + first, piece.begin + last)
 
     def of_key(self, wanted: Mapping[str, object] | None) -> Numbers:
         """The matches with an event of the key, by place."""
@@ -221,7 +216,7 @@ class HeldEvents:
         found = np.ones(len(positions), np.bool_)
         places = self._history.places(positions)
         for name, value in wanted.items():
-            column = self._column(name, places)
+            column = self.column(name, places)
             if isinstance(value, pa.Scalar):
                 found &= pc.equal(column, value).fill_null(False).to_numpy()
                 continue
@@ -238,7 +233,7 @@ class HeldEvents:
             found &= equal.fill_null(False).to_numpy()
         return found
 
-    def _column(self, name: str, places: Numbers) -> pa.ChunkedArray:
+    def column(self, name: str, places: Numbers) -> pa.ChunkedArray:
         """An attribute as values that Arrow compares."""
         column = self._history.column(name, places, None)
         if pa.types.is_dictionary(column.type):
@@ -299,7 +294,7 @@ class HeldEvents:
         """The values on which the events of a match agree, as far as an event has them."""
         places, found = self._history.places(events), dict[str, object]()
         for name in self._keys:
-            own = self._column(name, places).drop_null()
+            own = self.column(name, places).drop_null()
             # Python does not have all values of Arrow. NaN equals no value.
             own = own.filter(pc.equal(own, own)) if len(own) else own
             found |= {name: own[0]} if len(own) else {}
@@ -360,14 +355,10 @@ class HeldEvents:
         self, begin: int, end: int, wanted: Mapping[str, object], notes: dict[str, None]
     ) -> Iterator[ShownEvent]:
         """The events of a key, of which the earliest time is in a range."""
-        ends = np.clip(np.array([begin, end], object), *INT64).astype(np.int64)
         self._note_left_out(notes)
-        for piece in self._history.pieces:
-            first = np.searchsorted(piece.events.ts, ends[0])
-            last = np.searchsorted(piece.events.ts, ends[1], "right")
-            held = np.arange(piece.begin + first, piece.begin + min(last, first + LOOKED))
-            shown = held[self._agree(held, wanted)]
-            if last - first > LOOKED or len(shown) > DRAWN:
+        for held in self._ranges(begin, end):
+            shown = held[:LOOKED][self._agree(held[:LOOKED], wanted)]
+            if len(held) > LOOKED or len(shown) > DRAWN:
                 notes[CUT] = None
             yield from self._events(shown[:DRAWN])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
-from sase.base.interface import option, spelled
+from sase.base.interface import option
 from sase.lang.ast import StrategyName
 from sase.planning.cost.cardinality import Cardinalities
 from sase.planning.cost.cost import cost_of
@@ -55,7 +55,7 @@ def _of_runs(runs: RunEvaluation) -> str:
     ways = []
     if series and is_any:
         cause = f"of the events that fit {' and '.join(series)} takes any part"
-        ways.append(f"{without_list()} holds and counts them without a list")
+        ways.append(f"{option('output', 'compressed')} holds and counts them without a list")
     if is_any:
         ways.append("skip_till_next_match takes of a series all that fits")
         if series and not runs.has_groups:
@@ -76,11 +76,6 @@ def bytes_of_a_match(plan: Operator, cost: Cost) -> int:
         # Also for each component the start of its events, and the end of the match.
         events += 1 + (work["bound"] / work["built"] if work["built"] else 0)
     return _EVENT * ceil(events) + _COLUMN * len(require(plan, Transformation).columns or ())
-
-
-def without_list() -> str:
-    """The form of output that lists no matches."""
-    return spelled('output="compressed"', "--output count", "sase run --output count")
 
 
 def _cause(figures: Cardinalities) -> str:

@@ -192,7 +192,11 @@ class RunCode:
         self.context.check(needed)
         if is_too_much(needed):
             is_any = strategy_of(self.node) == nodes.ANY
-            raise BudgetError(TOO_MANY + _without_runs() * is_any)
+            without_runs = (
+                f"; the default plan keeps no runs, and {option('output', 'compressed')} counts"
+                " matches without a list of them"
+            )
+            raise BudgetError(TOO_MANY + without_runs * is_any)
 
 
 class RunEvaluationBase(Declared):
@@ -336,11 +340,3 @@ def wanted(taken: TakenMatches | None) -> int:
     if taken is None:
         return nodes.ALL
     return nodes.FIRST_TAKEN if taken.are_told else nodes.FIRST_ALONE
-
-
-def _without_runs() -> str:
-    """A remedy for queries in which every run may ignore every event."""
-    return (
-        f"; the default plan keeps no runs, and {option('output', 'compressed')} counts matches"
-        " without a list of them"
-    )
