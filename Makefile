@@ -119,7 +119,7 @@ machine-code: $(READY)
 
 # In an environment of its own, as nothing else needs these packages.
 site: .venv-site/.ready ## build the site of docs/ in build/site; links that lead nowhere are errors
-	@echo "site: build/site/index.html"
+	@echo "site: build/site/index.html; to search in it:  python -m http.server -d build/site"
 	@NO_MKDOCS_2_WARNING=1 .venv-site/bin/python -m mkdocs build --quiet --strict
 
 .venv-site/.ready: setup.cfg pyproject.toml

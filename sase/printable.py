@@ -13,6 +13,10 @@ from typing import Any
 
 # The password of an address, which may have any sign but blanks; a port is none.
 _PASSWORD = re.compile(r"(?<=://)([^\s/:@]*):(?!\d+(?:/|\s|$))\S*@")
+# The query string of an address, and a value in it, which may be a token. Signs of the sentence may
+# follow the address. A question mark without a `=` matches a character of a path.
+_QUERY_STRING = re.compile(r"(?<=://)([^\s?]*\?)([^\s=]*=\S*)")
+_QUERY_VALUE = re.compile(r"=[^&]*?(?=[]:;,.)'\"`]*(?:&|$))")
 # Invisible characters that shape the letters around them in some scripts.
 JOINERS = "\u200c\u200d"
 # The longest line of a message, and the lengths of the beginning and the end kept of a longer one.
@@ -36,12 +40,16 @@ def printable_lines(text: str) -> str:
 
 
 def printable_message(text: str) -> str:
-    """Escape a message; passwords of addresses and the middle of long lines are left out."""
-    return _without_middles(printable_lines(_without_middles(_without_passwords(text))))
+    """Escape a message; secrets of addresses and the middle of long lines are left out."""
+    return _without_middles(printable_lines(_without_middles(_without_secrets(text))))
 
 
-def _without_passwords(text: str) -> str:
-    return _PASSWORD.sub(r"\1:…@", text) if "://" in text else text
+def _without_secrets(text: str) -> str:
+    """Leave out passwords of addresses, and the values of their query strings."""
+    if "://" not in text:
+        return text
+    text = _PASSWORD.sub(r"\1:…@", text)
+    return _QUERY_STRING.sub(lambda found: found[1] + _QUERY_VALUE.sub("=…", found[2]), text)
 
 
 def _without_middles(text: str) -> str:

@@ -271,6 +271,20 @@ def test_passwords_of_addresses_are_in_no_message() -> None:
         assert str(DataError(text)) == text
 
 
+def test_tokens_in_the_query_string_of_an_address_are_in_no_message() -> None:
+    signed = "https://host/f.parquet?sv=2024-01&sig=a%2Fb+c=="
+    for text, shown in (
+        (signed, "https://host/f.parquet?sv=…&sig=…"),
+        (f"read `{signed}`: no", "read `https://host/f.parquet?sv=…&sig=…`: no"),
+        (f"{signed}, x://y?a=b.", "https://host/f.parquet?sv=…&sig=…, x://y?a=…."),
+        ("s3://me:pw@store/x?token=ab:c", "s3://me:…@store/x?token=…"),
+        ("https://host/f?sig=a?b=c&d='e'f", "https://host/f?sig=…&d=…"),
+    ):  # fmt: skip
+        assert str(DataError(text)) == shown
+    for text in ("s3://store/part-?.csv", "is it `x?a=b`", "https://host/f?download"):
+        assert str(DataError(text)) == text
+
+
 @pytest.mark.parametrize("value", ["x" * 5_000_000, "\x1b" * 100_000, "x\n" * 3])
 def test_a_message_of_a_long_value_has_its_place_and_its_reason(value: str) -> None:
     """Also when it is part of another message."""

@@ -6,12 +6,13 @@ import time as clocks
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from sase.api.checks import check_output, limits_of
 from sase.api.compiled_query import CompiledQuery, compile_query
 from sase.api.execution import run
 from sase.api.plan import DEFAULT_PLAN
+from sase.base.interface import option
 from sase.binding import BoundQuery
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
 from sase.engine.pipeline.limits import Limits
@@ -46,18 +47,15 @@ NO_PARTITIONS = (
     "partition_contiguity is left out: the query has no equivalence test such as [id], by which"
     " events would be of one partition"
 )
-MANY_ROWS = "the matches that each strategy adds are shown for few events, or with show (--show N)"
-TOO_LARGE = (
-    "there are too many events to hold, so the matches that each strategy adds are not shown"
-)
+ADDED = "the matches that each strategy adds"
+TOO_LARGE = f"there are too many events to hold, so {ADDED} are not shown"
 NOT_TOLD = "the added matches are not shown"
-NOT_TOLD_OF = "the matches that each strategy adds are not shown for"
+NOT_TOLD_OF = f"{ADDED} are not shown for"
 # From this multiple of the matches of skip till next match on, combinations are many.
 MANY_COMBINATIONS = 100
 LONGEST = (
     "most matches of skip_till_any_match are combinations of the same events: to find each longest"
-    ' run once, write  earliest_maximal  with a window, and ask for output="non_overlap"'
-    " (--output non_overlap)"
+    " run once, write  earliest_maximal  with a window, and ask for"
 )
 NO_LIMIT = "LIMIT is left out: each strategy has other first matches"
 
@@ -101,9 +99,10 @@ def compare(
     # The query is bound without changes first, so that errors quote its own text.
     own = compile_query(query, source, params=params, plan=plan)
     if own.bound.confidence is not None:
+        such = option("time", source.schema.time)
         raise PlanError(
             "strategies are compared, and with imprecise time there is one, skip_till_any_match:"
-            f" name the time that the others are to go by, as in  time={source.schema.time!r}"
+            f" name the time that the others are to go by, as in  {such}"
         )
     return _Strategies(own, clock, limits).comparison(outputs, show, max_matches)
 
@@ -129,16 +128,16 @@ class _Strategies:
 
     def comparison(self, outputs: Sequence[str], show: int | None, most: int) -> Comparison:
         """Run every strategy and compare the results."""
-        from sase.diagnostics.strategies.comparison import Comparison
+        from sase.diagnostics.strategies.comparison import Comparison, show_option
 
         measured = [self._measured(s, each, most) for s in self.queries for each in outputs]
         if self._combines(measured):
-            self.notes.append(LONGEST)
+            self.notes.append(f"{LONGEST}  {option('output', 'non_overlap')}")
         differences: tuple[Difference, ...] = ()
         if self.beyond is not None:
             self.notes.append(f"{NOT_TOLD_OF} {self.beyond}")
         elif show is None and self.rows > FEW_ROWS:
-            self.notes.append(MANY_ROWS)
+            self.notes.append(f"{ADDED} are shown for few events, or with  {show_option()}")
         else:
             # A strategy with too many matches to count has too many to compare.
             ended = {each.strategy for each in measured if each.ended is not None}
@@ -217,7 +216,7 @@ class _Strategies:
 
     def _differences(self, show: int, ended: set[str]) -> tuple[Difference, ...]:
         """The differences between adjacent strategies; notes name those with too many matches."""
-        from sase.diagnostics.strategies.comparison import Differences, runs_of
+        from sase.diagnostics.strategies.comparison import Differences, FoundMatches, runs_of
 
         strictest = self.queries[StrategyName.STRICT_CONTIGUITY]
         known = Differences(strictest.bound, strictest.unoptimized, self.source.events, show)
@@ -226,13 +225,13 @@ class _Strategies:
             return ()
         found = []
         for strategy, query in self.queries.items():
-            runs: list[Any] = []
+            matches = None
             if strategy.value not in ended:
-                runs = runs_of(run(query.returning("all", HELD + 1), limits=self.limits))
-            if strategy.value in ended or len(runs) > HELD:
+                matches = run(query.returning("all", HELD + 1), limits=self.limits)
+            if matches is None or len(matches) > HELD:
                 self.notes.append(f"{strategy.value} has too many matches: {NOT_TOLD}")
             else:
-                found.append((strategy, runs))
+                found.append(FoundMatches(strategy, matches, runs_of(matches)))
         return tuple(known.between(found))
 
 

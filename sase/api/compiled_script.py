@@ -15,6 +15,7 @@ from sase.api.checks import bound, check_query
 from sase.api.compiled_query import CompiledQuery, compile_query
 from sase.api.execution import run
 from sase.api.script_inputs import Sources, discovered, open_inputs
+from sase.base.interface import option
 from sase.binding import Schema
 from sase.binding.input_options import InputOptions
 from sase.binding.lateness import lateness_in
@@ -361,8 +362,8 @@ class CompiledScript:
                 if most is not None and sum(map(len, parts[name])) > most:
                     raise BudgetError(
                         f"`{name}` has more than {most:,} match{'es' if most > 1 else ''}, which is"
-                        " max_matches: narrow it, set LIMIT, or give a greater max_matches"
-                        " (--max-matches)"
+                        " max_matches: narrow it, set LIMIT, or allow more with "
+                        f" {option('max_matches')}"
                     )
             if watch is not None:
                 watch(pipeline.arrived, {name: sum(map(len, some)) for name, some in parts.items()})

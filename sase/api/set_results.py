@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sase.api.checks import check_bounds, guard_of
 from sase.api.compiled_query import CompiledQuery
 from sase.api.execution import run
+from sase.base.interface import option
 from sase.engine.pipeline.limits import UNLIMITED, working
 from sase.errors import BudgetError, MemoryLimitError, PlanError, TimeLimitError
 from sase.lang import ast
@@ -119,8 +120,8 @@ def _set_of(compiled: CompiledQuery, settings: Settings) -> MatchSource:
 
     if is_too_large(compiled.unoptimized, compiled.source.events):
         raise PlanError(
-            'output="compressed" holds the events, and these files are too large for that:'
-            ' output="count" reads them in pieces'
+            f"{option('output', 'compressed')} holds the events, and these files are too large for"
+            f" that: {option('output', 'count')} reads them in pieces"
         )
     (way,) = ways_of(compiled, is_number=False)
     events = compiled.source.events

@@ -9,6 +9,7 @@ from datetime import timedelta
 from fractions import Fraction
 from typing import NamedTuple, NoReturn, TypeAlias
 
+from sase.base.interface import option
 from sase.binding.schema import Schema
 from sase.binding.types import DataType, Kind
 from sase.binding.values.folding import INT64_MAX
@@ -38,9 +39,10 @@ def with_longest(schema: Schema, value: object, hint: UnitHint = no_hint) -> Sch
     if value is None:
         return schema
     if schema.until is None:
+        two = option("time", "lo", "hi")
         raise PlanError(
             f"longest={value!r} is how long an interval may be, and these events have one time,"
-            f' `{schema.time}`: leave it out, or name two columns, as in  time=("lo", "hi")'
+            f" `{schema.time}`: leave it out, or name two columns, as in  {two}"
         )
     negative = "no interval is shorter than nothing"
     whole = duration_in("longest", value, schema, negative, math.floor, hint)
@@ -136,7 +138,7 @@ class _Reading(NamedTuple):
 
     def refuse_unit(self, schema: Schema, hint: UnitHint) -> NoReturn:
         if schema.time_type.kind is Kind.INTEGER:
-            such = 'such as  time_unit="ms"  (--time-unit ms)'
+            such = f"such as  {option('time_unit', 'ms')}"
             remedy = f"{hint() or f'give the unit of `{schema.time}`, {such}'}, or give raw units"
         else:
             remedy = "compile the query with the schema of the events, or give raw units"

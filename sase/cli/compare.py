@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from sase.cli.event_arguments import add_events, add_limits, add_report, limit_options, print_report
+from sase.cli.output_files import add_page, check_page
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -28,6 +29,7 @@ def configure(parser: ArgumentParser) -> None:
         type=int,
         help="matches after which it is only said that there are more (default: 1,000,000)",
     )
+    add_page(parser, "a picture of the matches that each strategy adds, along time")
     add_limits(parser, "each run")
     add_report(parser)
 
@@ -36,6 +38,7 @@ def run(arguments: Namespace) -> int:
     """Compare the strategies."""
     from sase.api.compare import compare
 
+    check_page(arguments)
     return print_report(
         arguments,
         compare,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sase.base.files import write_whole
 from sase.base.texts import did_you_mean, to_decimal
 from sase.cli.messages import notify
 from sase.cli.pandas_import import hide_pandas
@@ -217,7 +218,10 @@ def print_report(arguments: Namespace, function: Callable[..., Any], **options: 
 
 
 def show_report(arguments: Namespace, report: Any) -> None:
-    """Print a report, as text or as JSON."""
+    """Print a report, as text or as JSON; write its page, if `--html` names one."""
+    if getattr(arguments, "html", None) is not None:
+        write_whole(arguments.html, report.to_html().encode())
+        notify([f"the report with a picture: {arguments.html}"])
     if arguments.format == "json":
         print(printable_json(report.to_dict(), default=str, indent=2))
     else:

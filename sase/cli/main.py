@@ -174,13 +174,15 @@ def _run_command(command: Command, arguments: Sequence[str]) -> int:
 
         arguments = with_defaults(parser, arguments)
     program, parsed = _parse(parser, arguments)
+    from sase.base.interface import Interface, written_for
     from sase.cli.messages import print_diagnostics
     from sase.cli.queries import ArgumentError, Terminated, check_events, named_as_read
     from sase.errors import PlanError, QueryError, SaseError, SchemaError
 
     try:
         check_events(parsed)
-        status: int = module.run(parsed)
+        with written_for(Interface.COMMAND_LINE):
+            status: int = module.run(parsed)
     except QueryError as problem:
         print_diagnostics(named_as_read(problem.diagnostics, parsed), sys.stderr)
         return WRONG

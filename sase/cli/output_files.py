@@ -88,6 +88,13 @@ def check_place(target: Target) -> None:
         )
 
 
+def add_page(parser: ArgumentParser, of: str) -> None:
+    """Add `--html`, of a report with a picture."""
+    parser.add_argument(
+        "--html", metavar="FILE", help=f"also write a page with the report and {of}"
+    )
+
+
 def check_page(arguments: Namespace) -> None:
     """Refuse a page (`--html`) that cannot be written, or over a file that is read."""
     if arguments.html is not None:

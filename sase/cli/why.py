@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from sase.base.files import write_whole
 from sase.cli.event_arguments import (
     add_events,
     add_inputs,
@@ -15,8 +14,7 @@ from sase.cli.event_arguments import (
     query_options,
     show_report,
 )
-from sase.cli.messages import notify
-from sase.cli.output_files import check_page
+from sase.cli.output_files import add_page, check_page
 from sase.cli.queries import refuse_given
 from sase.cli.script_arguments import add_statement, events_of_script, is_script
 
@@ -47,11 +45,10 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", metavar="S", type=float, help="the time that counting may take (default: 10)"
     )
-    parser.add_argument(
-        "--html",
-        metavar="FILE",
-        help="also write a page with the report and a picture of the near misses along time;"
-        " without a near miss, of a partial match and the component that it lacks",
+    add_page(
+        parser,
+        "a picture of the near misses along time; without a near miss, of a partial match and the"
+        " component that it lacks",
     )
     add_limits(parser, "all of it")
     add_report(parser)
@@ -80,8 +77,5 @@ def run(arguments: Namespace) -> int:
     check_page(arguments)
     events, streams = events_of_script(arguments)
     found = why(text, events, streams=streams, **options)
-    if arguments.html is not None:
-        write_whole(arguments.html, found.to_html().encode())
-        notify([f"the report with a picture: {arguments.html}"])
     show_report(arguments, found)
     return 0

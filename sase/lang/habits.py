@@ -153,6 +153,13 @@ def _behind_variable(scene: Scene) -> bool:
     return in_pattern(scene) and "QMARK" not in scene.accepted
 
 
+def _in_component(scene: Scene) -> bool:
+    """Whether a variable ends a component of EVENT, at the error or behind a quantifier."""
+    is_later = {"where", "having", "return"} & {token.lower() for token in scene.before}
+    rest = re.compile(r"(?:[+*?]\s*)?[^\W\d]\w*\s*[\[,)]")
+    return not is_later and rest.match(scene.source.text, scene.span.start) is not None
+
+
 def _behind_component(scene: Scene) -> bool:
     return "_WHERE" in scene.accepted and open_bracket(scene.before) is None
 
@@ -204,6 +211,8 @@ class Habit:
 
 
 NAME = r"(?:[^\W\d]\w*|`[^`]+`)"
+# Two words in place of a type.
+BLANKS = r"(?:,|(?:seq|set|!) \() (?P<one>[^\W\d]\w*) (?P<two>(?!as\b)[^\W\d]\w*)"
 STRATEGY = r"\w+_(?:contiguity|match|maximal)(?: \( [^)]* \))?"
 
 # Tried in this order if a text does not parse.
@@ -217,6 +226,10 @@ HABITS = (
     Habit(r".*", "->", "there is no  ->  in a pattern",
           "a sequence is written  SEQ(A x, B y)", in_pattern),
     Habit(r".*", "->", "an attribute is not written with  ->", "write  x.a"),
+    Habit(BLANKS, rf"{NAME}|[+*?]",
+          "a component is a type and a variable, and here are three names",
+          "a type with blanks is in backquotes:  `{one} {two}` ; else a comma is missing",
+          _in_component),
     Habit(f"(?P<type>\\S+) (?P<name>{NAME})", r"[+*?{{]",
           "the quantifier comes after the type, not after the variable",
           "write  {type}{here} {name}[]", _behind_variable),
@@ -285,6 +298,11 @@ HABITS = (
     Habit(f"\\[ (?:.* , )?(?P<name>{NAME})", r"[<>!≠≤≥]=?|<>", "an equivalence test fixes a value"
           " with  =  and knows no other comparison",
           "write a condition for each event:  x.{name} {here} … AND y.{name} {here} …"),
+    Habit(rf"(?:\[ (?:.* , )?|{NAME} \. ){NAME}", r"[#$&@?\\]",
+          "`{here}` is no part of a name without backquotes",
+          "write a name with blanks or signs in backquotes, such as  `order no. #`"),
+    Habit(r"(?:.* )?(?:\[|\.|\[ .* ,)", '"', "double quotes are for text, and this is a name",
+          "write the name in backquotes, such as  `order no. #`"),
     Habit(r".*", ",", "conditions are not separated by commas", "join them with AND or OR",
           _in_condition),
 )  # fmt: skip

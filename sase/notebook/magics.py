@@ -17,6 +17,7 @@ from sase.api.explain import explain
 from sase.api.matching import match
 from sase.api.plan import DEFAULT_PLAN
 from sase.api.why_not import why
+from sase.base.interface import Interface, written_for
 from sase.binding.input_options import INPUT_OPTIONS, InputOptions
 from sase.engine.results.matches import Matches
 from sase.engine.sources.discovered import Discovered
@@ -73,7 +74,10 @@ class Magic:
         if cell is None:
             print(self._parser.format_help())
             return None
-        given = self.arguments(line)
+        with written_for(Interface.COMMAND_LINE):
+            return self._result(cell, self.arguments(line))
+
+    def _result(self, cell: str, given: dict[str, Any]) -> CellResult:
         name, source = given.pop("out", None), self.source(given)
         params = self._parameters(given.pop("param", ()))
         if not is_script(cell):

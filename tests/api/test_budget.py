@@ -45,7 +45,7 @@ def test_a_reader_gives_what_is_allowed_and_then_the_events_it_reached(
         f"there are more than {most} matches, which is max_matches; match {most} begins with input"
         f" row {last['a']} and ends with row {last['b']}: narrow the query, set LIMIT, read them"
         " one batch after the other with a greater max_matches, or count and sample them without a"
-        ' list with output="compressed" (--output compressed)'
+        ' list with output="compressed"'
     )
 
 

@@ -32,7 +32,7 @@ def events(times: list[Any], kind: pa.DataType | None = None) -> pa.Table:
             [MS * 1000, MS * 1000 + 1],
             None,
             "ms",
-            r'if it counts us, say  time_unit="us"  \(--time-unit us\)$',
+            r'if it counts us, say  time_unit="us"$',
         ),
         ([MS * 10**6, MS * 10**6 + 1], None, "ms", 'if it counts ns, say  time_unit="ns"'),
         ([float(MS), MS + 1.0], None, None, "in floats, which are seconds, .* give integers with"),

@@ -32,7 +32,7 @@ def test_an_error_suggests_the_unit_of_the_values(unit: str, tmp_path: Path) -> 
             sase.match(QUERY, given)
         (hint,) = told.value.diagnostics[0].hints
         assert f'{SECONDS * FACTORS[unit]} is a time in {unit} since 1970: say  time_unit="' in hint
-        assert f'time_unit="{unit}"  (--time-unit {unit})' in hint
+        assert f'time_unit="{unit}"' in hint
 
 
 @pytest.mark.parametrize("unit", FACTORS)
@@ -52,7 +52,7 @@ def test_durations_with_a_unit_suggest_the_unit_of_the_values(unit: str, tmp_pat
             way()
         assert (
             f"is not known: {SECONDS * FACTORS[unit]} is a time in {unit} since 1970: say "
-            f' time_unit="{unit}"  (--time-unit {unit}), or give raw units' in str(told.value)
+            f' time_unit="{unit}", or give raw units' in str(told.value)
         )
     with pytest.raises(sase.PlanError, match='give the unit of `ts`, such as  time_unit="ms"'):
         sase.compile(plain, events(1, 5).slice(0, 0), lateness="5 s")
@@ -76,7 +76,7 @@ def test_a_unit_by_which_all_is_in_1970_is_doubted(unit: str, meant: str) -> Non
     table = events(FACTORS[meant])
     words = (
         f"`ts` counts {unit}, by which all events are in 1970: if it counts {meant}, by which the"
-        f' first is in 2024, say  time_unit="{meant}"  (--time-unit {meant})'
+        f' first is in 2024, say  time_unit="{meant}"'
     )
     assert sase.match(QUERY, table, time_unit=unit).report.warnings == (words,)
     assert words in str(sase.why(QUERY, table, time_unit=unit))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -11,8 +13,11 @@ import pytest
 
 import sase
 from sase.api import compare as comparing
+from sase.api.execution import run
 from sase.cli.main import main
 from sase.engine.operators.kleene import evaluation
+from sase.engine.results.batch import MaterializedBatch
+from sase.engine.results.matches import Matches
 from sase.errors import PlanError
 from sase.lang.parser import parse_query
 from tests import naive
@@ -77,6 +82,70 @@ def test_each_difference_has_its_reason(capsys: pytest.CaptureFixture[str]) -> N
     assert "… and 2 more: --show N shows N of them" in out
 
 
+def test_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare("-q", QUERY, "--html", "compare.html", "--show", "2") == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("strategy") and "the report with a picture: compare.html\n" in err
+    page = Path("compare.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 2
+    assert f"<b>{NEXT} has 3 matches that {PARTITION} lacks, the first 2 drawn</b>" in page
+    assert "skips row 1, a B that could begin b: skip till next match must take it" in page
+    assert not any(f"<{tag}" in page for tag in ("script", "link", "img", "iframe"))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        QUERY,
+        "EVENT SEQ(A a, B b, C c) WHERE [id] WITHIN 10",
+        "EVENT SEQ(A a, (SEQ(B b, C c) OR D d)+ g[])",
+        "EVENT SEQ(A a, C c) OR SEQ(A a, B b, D d) WHERE [id]",
+    ],
+)
+def test_pictures_have_the_added_matches_and_the_events_that_are_not_skipped(query: str) -> None:
+    """Of sequences, too, and where the plans of strategies read different events."""
+    comparison = sase.compare(query, ROWS, clock=lambda: 1.0)
+    drawn = 0
+    for each in comparison.differences:
+        assert (each.timeline is None) == (not each.matches)
+        if each.timeline is None:
+            continue
+        assert each.timeline.title.startswith(each.sentence)
+        for shown, match in zip(each.timeline.matches, each.matches, strict=True):
+            text, drawn = str(match.to_dict()["rows"]), drawn + 1
+            assert sorted(event.row for event in shown.events) == numbers(text)
+            assert shown.stop is not None and shown.name == f"match {shown.number}"
+            assert shown.stop.reason == "; ".join(match.reasons)
+            against = [event.row for event in shown.against]
+            assert against == sorted(set(numbers(" ".join(re.findall(SKIPPED, shown.stop.reason)))))
+            assert shown.stop.at == ROWS[against[0]]["ts"] if against else True
+            assert not {*against} & {event.row for event in (*shown.events, *shown.skipped)}
+    assert drawn > 1
+    assert "<svg" in comparison._repr_html_()
+
+
+def test_matches_that_hold_no_events_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    def in_pieces(*given: Any, **options: Any) -> Matches:
+        found = run(*given, **options)
+        return Matches.of([MaterializedBatch.of(part) for part in found.parts], found.report)
+
+    whole = sase.compare(QUERY, ROWS, clock=lambda: 1.0)
+    monkeypatch.setattr(comparing, "run", in_pieces)
+    comparison = sase.compare(QUERY, ROWS, clock=lambda: 1.0)
+    assert comparison.differences == whole.differences
+    assert {each.timeline for each in comparison.differences} == {None}
+    assert "<svg" not in comparison.to_html()
+
+
+# The rows in a reason.
+SKIPPED = r"rows? [\d, and]+"
+
+
+def numbers(text: str) -> list[int]:
+    """The numbers in a text, in order of size."""
+    return sorted(map(int, re.findall(r"\d+", text)))
+
+
 def test_the_value_is_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     value = sase.compare(QUERY, ROWS, clock=lambda: 1.0)
     given = found(capsys, "-q", QUERY)
@@ -118,7 +187,7 @@ def test_of_many_rows_differences_are_shown_when_asked_for(
     monkeypatch.setattr(comparing, "FEW_ROWS", 5)
     given = found(capsys, "-q", QUERY)
     assert given["differences"] == []
-    assert given["notes"] == [comparing.MANY_ROWS]
+    assert given["notes"] == [f"{comparing.ADDED} are shown for few events, or with  --show N"]
     assert len(found(capsys, "-q", QUERY, "--show", "1")["differences"][2]["matches"]) == 1
 
 
@@ -165,7 +234,7 @@ def test_what_is_wrong_is_said(
 def test_imprecise_time_has_one_strategy() -> None:
     """And the message is not about a strategy that nobody wrote."""
     rows = [{"lo": at, "hi": at + 1, "type": name} for at, name in enumerate("AB")]
-    with pytest.raises(PlanError, match=r"there is one, skip_till_any_match: .* time='lo'"):
+    with pytest.raises(PlanError, match=r"there is one, skip_till_any_match: .* time=\"lo\""):
         sase.compare("EVENT SEQ(A a, B b)", rows, time=("lo", "hi"))
 
 

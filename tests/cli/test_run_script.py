@@ -182,7 +182,7 @@ def test_the_script_and_events_on_standard_input(
         (["-o", "x", "--quarantine", "x/"], "-o and --quarantine both name x"),
         (["--output", "count"], "--output count does not go with a script"),
         (["--max-matches", "0"], "`pairs` has more than 0 match"),
-        (["--max-matches", "0"], "give a greater max_matches (--max-matches)"),
+        (["--max-matches", "0"], "or allow more with  --max-matches"),
         (["--follow", "--max-matches", "9"], "--max-matches does not go with --follow, which has"),
         (["--follow", "--timeout", "soon"], "timeout='soon': give a number of seconds"),
         (["--format", "csv"], "write a file for each with  -o FOLDER"),

@@ -122,7 +122,7 @@ def test_an_error_ends_a_pipe(piped: Piped) -> None:
         (".output none/x", ".output none/x"),
         (".param x", "give it as NAME=VALUE"),
         (f".rows {'9' * 5000}", "give a whole number of at most 18 digits"),
-        ("EVENT A a WHERE a.id = :y;", "= .param y=VALUE  sets it"),
+        ("EVENT A a WHERE a.id = :y;", "= give it with  .param y=VALUE"),
         ("FROM q EVENT A a;", "give them one with  .open q=PATH\n"),
         ("FROM `my q` EVENT A a;", "give them one with  .open 'my q=PATH'\n"),
     ],

@@ -176,7 +176,7 @@ def test_the_warning_names_the_compressed_form() -> None:
     said = foreseen(plan, ONE_TYPE, None, 1 << 30)
     assert said is not None
     assert said.startswith("about 10^18 matches are expected, more than 1 GiB can hold: of the")
-    assert 'output="compressed" or --output count' in said
+    assert 'output="compressed" holds and counts' in said
     assert "skip_till_next_match" in said
     assert "give it a window" in said
     few = basic_plan(bind_text("EVENT SEQ(A+ a[]) WHERE skip_till_next_match WITHIN 3", SCHEMA))

@@ -114,6 +114,7 @@ HOMES = {
     "IPython": ("sase.notebook", "sase.user_frame"),
     "lark": ("sase.lang",),
     "lsprotocol": ("sase.lsp.server",),
+    "matplotlib": ("sase.engine.results.plot",),
     "networkx": ("sase.planning",),
     "llvmlite": ("sase.engine.kernels.jit",),
     "numba": ("sase.engine.kernels",),
@@ -137,6 +138,7 @@ HOMES = {
         "sase.engine.pipeline.batch",
         "sase.engine.results.duckdb_table",
         "sase.engine.results.funnel",
+        "sase.engine.results.plot",
         "sase.engine.results.repr",
         "sase.engine.results.sinks",
         "sase.engine.results.timeline_events",
@@ -160,7 +162,17 @@ PUBLIC_NUMBA = {"numba", "numba.types"}
 # These are imported inside the functions that use them: networkx takes 0.25 s, polars comes with
 # the user who asks for its frames, and YAML with one who has rules in it.
 INSIDE_FUNCTIONS = {
-    *("deltalake", "duckdb", "fsspec", "networkx", "openpyxl", "polars", "pyiceberg", "yaml"),
+    *(
+        "deltalake",
+        "duckdb",
+        "fsspec",
+        "matplotlib",
+        "networkx",
+        "openpyxl",
+        "polars",
+        "pyiceberg",
+        "yaml",
+    ),
 }
 
 # Modules that stay light for a quick start, and the parts that they may load at once; the rest is

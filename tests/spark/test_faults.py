@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions
 
 import sase
 from sase import spark as on_spark
@@ -58,6 +58,17 @@ def test_a_column_that_arrow_cannot_have_is_refused(spark: SparkSession) -> None
     df = spark.sql("SELECT 1 AS ts, 'A' AS type, INTERVAL '1' MONTH AS v")
     with pytest.raises(SchemaError, match=r"Spark cannot hand `v`"):
         on_spark.match("EVENT A a", df)
+
+
+def test_times_that_are_text_are_refused_with_a_remedy_that_works(spark: SparkSession) -> None:
+    rows = [("02.03.2026 09:00", "A"), ("02.03.2026 10:00", "B")]
+    df = spark.createDataFrame(rows, ["logged at", "type"])
+    query = "EVENT SEQ(A a, B b) WITHIN 2 hours"
+    with pytest.raises(SchemaError, match="the time column `logged at`.* is text") as caught:
+        on_spark.match(query, df, time="logged at")
+    call = str(caught.value).split("  ")[1]
+    df = eval(call, {"df": df, "to_timestamp": functions.to_timestamp})
+    assert on_spark.match(query, df, time="logged at").count() == 1
 
 
 # ---------------------------------------------------------------- in a task

@@ -25,7 +25,7 @@ from sase.binding.names.scope import Clause, Scope, unknown
 from sase.binding.types import INTEGER
 from sase.lang import ast
 from sase.lang.ast import IndexKind
-from sase.lang.printer import to_text
+from sase.lang.printer import spelled_field, to_text
 
 Referring: TypeAlias = ast.Attribute | ast.Indexed | ast.InGroup
 
@@ -335,7 +335,7 @@ def _has_index(node: ast.Indexed, variable: BoundComponent, scope: Scope) -> boo
             "index-on-single",
             f"`{variable.variable}` is a single event of an iteration and takes no index",
             node.span,
-            f"write  {variable.variable}.{name} , or name the iteration before it",
+            f"write  {variable.variable}.{spelled_field(name)} , or name the iteration before it",
         )
         return False
     if node.index.kind is IndexKind.OTHER:
@@ -387,4 +387,4 @@ def _iterations(group: BoundComponent, inner: str, scope: Scope) -> str:
 def _series_forms(variable: BoundComponent, attribute: str) -> str:
     name = variable.variable
     indexes = ("1", "i", "i-1", f"{name}.len")
-    return " , ".join(f"{name}[{index}].{attribute}" for index in indexes)
+    return " , ".join(f"{name}[{index}].{spelled_field(attribute)}" for index in indexes)

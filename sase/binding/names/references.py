@@ -18,6 +18,7 @@ from sase.binding.names.scope import Clause, Scope, unknown
 from sase.binding.types import INTEGER, UNKNOWN, DataType, Kind, merged
 from sase.lang import ast
 from sase.lang.ast import IndexKind
+from sase.lang.printer import spelled_field
 from sase.source import Span
 
 # ---------------------------------------------------------------- references
@@ -123,7 +124,8 @@ def find_series(node: ast.Indexed, scope: Scope) -> BoundComponent | None:
             Span(node.variable.span.end, max(node.index.span.end + 1, node.variable.span.end + 2))
             if node.index.kind is not IndexKind.ALL
             else node.span,
-            f"write  {variable}.{attribute} , or make it a series with a + behind its type",
+            f"write  {variable}.{spelled_field(attribute)} , or make it a series with a + behind"
+            " its type",
         )
         return None
     if kind is IndexKind.OTHER:
@@ -155,14 +157,15 @@ def _as_item(node: ast.Indexed, attribute: str) -> Iterator[str]:
 
 def forms(variable: str, attribute: str, scope: Scope) -> str:
     """The valid references to a series, as a hint."""
-    return f"{_single_forms(variable, attribute, scope)} , avg({variable}[].{attribute})"
+    average = f"avg({variable}[].{spelled_field(attribute)})"
+    return f"{_single_forms(variable, attribute, scope)} , {average}"
 
 
 def _single_forms(variable: str, attribute: str, scope: Scope) -> str:
     indexes = ["1", "i", "i-1", f"{variable}.len"]
     if scope.clause is not Clause.WHERE:
         indexes[1:3] = []
-    return " , ".join(f"{variable}[{index}].{attribute}" for index in indexes)
+    return " , ".join(f"{variable}[{index}].{spelled_field(attribute)}" for index in indexes)
 
 
 def find_component(variable: ast.Name, scope: Scope) -> BoundComponent | None:
@@ -257,8 +260,9 @@ def _only_component(node: ast.Attribute, scope: Scope) -> BoundComponent | None:
 def _example(variable: str, scope: Scope) -> str:
     component = scope.component(variable)
     attribute = some_attribute(component, scope)
-    is_series = component is not None and component.is_series
-    return forms(variable, attribute, scope) if is_series else f"{variable}.{attribute}"
+    if component is not None and component.is_series:
+        return forms(variable, attribute, scope)
+    return f"{variable}.{spelled_field(attribute)}"
 
 
 def some_attribute(component: BoundComponent | None, scope: Scope) -> str:

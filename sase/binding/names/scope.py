@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain
 
+from sase.base.interface import option
 from sase.base.paths import Path, path_of
 from sase.base.texts import did_you_mean
 from sase.binding.bound import BoundComponent, Condition, Placeholder
@@ -221,7 +222,7 @@ def unit_of_integer_time(span: Span, scope: Scope) -> None:
         "unit-of-integer-time",
         f"{times} integers, and their unit is not known",
         span,
-        'say it with  time_unit="ms"  (--time-unit ms), or write a plain number of its units',
+        f"say it with  {option('time_unit', 'ms')} , or write a plain number of its units",
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction
 
+from sase.base.interface import option
 from sase.binding.bound import BoundConfidence, BoundQuery, Placeholder
 from sase.binding.names.scope import Scope
 from sase.binding.pattern.components import BoundPattern
@@ -32,7 +33,7 @@ def bind_confidence(
                 f" `{schema.time}` alone: every match is certain",
                 clause.span,
                 "leave it out, or name the columns of the earliest and the latest time: "
-                ' time=("lo", "hi")  (--time lo,hi)',
+                f" {option('time', 'lo', 'hi')}",
             )
         return None
     _check_strategy(query.strategy, scope)

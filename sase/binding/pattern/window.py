@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeGuard
 
+from sase.base.interface import parameter as spelled
 from sase.binding.bound import (
     BoundComponent,
     BoundNegation,
@@ -79,8 +80,8 @@ def _amount(window: ast.Window, scope: Scope) -> Fraction | Placeholder | None:
                     "bad-parameter",
                     f"a window is a number, and `:{parameter.name}` is {literal.type.described()}",
                     parameter.span,
-                    f'give a number:  params={{"{parameter.name}": 500}} , or without a unit a'
-                    " timedelta",
+                    f"give a number:  {spelled(parameter.name, '500')} , or a duration in place of"
+                    " the number and its unit",
                 )
                 return None
             return _positive(as_written(literal.value), window, scope)

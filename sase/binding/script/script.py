@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from sase.base.interface import option, stream
 from sase.base.texts import did_you_mean
 from sase.binding.binder import bind
 from sase.binding.bound import BoundQuery
@@ -106,7 +107,7 @@ class StatementGraph:
         """The statement of a name, or by default the only result; `of_all` is a hint."""
         if name is None:
             other = f", or use  {of_all}  , which tells of all" if of_all else ""
-            return self.only_result(f"choose with  statement=…{other}")
+            return self.only_result(f"choose with  {option('statement')}{other}")
         found = next((each for each in self.statements if each.name == name), None)
         if found is None:
             names = [each.name for each in self.statements]
@@ -268,7 +269,7 @@ def _unknown(
         hints: tuple[str, ...] = (f"name its stream:  CREATE STREAM name AS …  in `{name.text}`",)
     else:
         message = f"there is no stream `{name.text}`"
-        given = f"streams={{'{name.text}': …}}  (--input {name.text}=PATH)"
+        given = stream(name.text)
         every = (f"there are {', '.join(known)}; an input of that name is given with  {given}",)
         if not known:
             every = (f"the events have no name: leave FROM out, or give them one with  {given}",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from sase.base.interface import spelled
 from sase.binding.bound import BoundQuery
 from sase.binding.schema import (
     MERGED_ORDER,
@@ -180,9 +181,10 @@ def _clock(streams: Sequence[NamedStream]) -> tuple[DataType, str | None]:
     said = sorted({UNITS[unit.lower()] for unit in units if unit}, key=lambda u: NANOSECONDS[u])
     if said and None in units and kinds <= {Kind.INTEGER}:
         lacking = next(each for each in streams if not each.schema.time_unit)
+        such = spelled("time_unit={…}", "--input NAME=PATH,time_unit=ms")
         raise SchemaError(
             f"the integer times of {lacking.shown} have no unit, and those of others count"
-            f" {said[0]}: give it with  time_unit={{…}}"
+            f" {said[0]}: give it with  {such}"
         )
     clock = merged(each.schema.time_type for each in known) if known else UNKNOWN
     return clock, said[0] if said else None

@@ -13,6 +13,7 @@ from numbers import Integral
 from struct import pack, unpack
 from typing import TypeAlias
 
+from sase.base.interface import parameter
 from sase.base.texts import did_you_mean
 from sase.binding.bound import Constant, Expression, Placeholder, Scalar
 from sase.binding.names.scope import Scope, unknown
@@ -192,7 +193,7 @@ def _parameter(node: ast.Parameter, scope: Scope) -> Constant | Placeholder:
             f"no value is given for the parameter `:{node.name}`",
             node.span,
             *did_you_mean(node.name, given),
-            f'give it with  params={{"{node.name}": …}}',
+            f"give it with  {parameter(node.name)}",
         )
     found = constant(given[node.name])
     if several_values(given[node.name]) is not None:

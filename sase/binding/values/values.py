@@ -69,7 +69,7 @@ from sase.binding.values.literals import alike, beside, bind_literal, is_written
 from sase.binding.values.other_languages import INSTEAD
 from sase.binding.values.time_zones import warn_of_zones
 from sase.lang import ast
-from sase.lang.printer import to_text
+from sase.lang.printer import spelled_field, to_text
 
 if TYPE_CHECKING:
     from sase.binding.values.aggregates import UserAggregate
@@ -674,7 +674,7 @@ def _refuse_aggregate(node: ast.Call, scope: Scope) -> None:
         if isinstance(argument, ast.Attribute) and argument.variable is not None:
             owner = scope.component(argument.variable.text)
             if owner is not None and owner.is_series:
-                attribute = argument.name.text
+                attribute = spelled_field(argument.name.text)
                 hints = [f"write  {name}({owner.variable}[].{attribute})"]
     scope.problems.error(
         "aggregate-without-range",

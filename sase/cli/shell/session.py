@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
+from sase.base.interface import Interface, written_for
 from sase.cli.event_arguments import PARAMETER, limit_options, parameter
 from sase.cli.messages import Progress, counted, notify, print_diagnostics, warnings_as_messages
 from sase.cli.output_files import print_rows
@@ -32,12 +32,6 @@ MODES = ("table", "csv", "json", "jsonl")
 # Words that begin no query, and mean the command of this name.
 BARE = ("help", "quit", "exit")
 FAILED = 1
-# Hints for calls and options, and those for the shell.
-HINTS = (
-    (re.compile(r'give it with  params=\{"(.+?)": …\}'), r".param \1=VALUE  sets it"),
-    (re.compile(r"streams=\{'(\w+)': …\}  \(--input .+?=PATH\)"), r".open \1=PATH"),
-    (re.compile(r"streams=\{'(.+?)': …\}  \(--input .+?=PATH\)"), r".open '\1=PATH'"),
-)
 
 
 class PlacedStatement(NamedTuple):
@@ -140,14 +134,14 @@ class Session:
     def run(self, item: str) -> bool:
         """Run a statement or a command; report an error, and return whether there was none."""
         try:
-            with self._results():
+            with written_for(Interface.SHELL), self._results():
                 if is_command(item):
                     self._run_command(self, item)
                 elif self.has_statement(item):
                     self.run_statement(item.strip())
             return True
         except QueryError as problem:
-            print_diagnostics(map(_with_hints, problem.diagnostics), sys.stderr)
+            print_diagnostics(problem.diagnostics, sys.stderr)
         except (SaseError, ArgumentError) as problem:
             print(f"error: {printable_message(str(problem))}", file=sys.stderr)
         return False
@@ -319,14 +313,6 @@ def _print_first(first: list[ResultBatch], count: int) -> None:
     if count and any(map(len, first)):
         shown = Matches.of(first, Report())
         print("\n".join(table_of(shown.to_arrow(), shown.schema.type, table_width())))
-
-
-def _with_hints(diagnostic: Diagnostic) -> Diagnostic:
-    """A diagnostic with the hints for the shell."""
-    hints = diagnostic.hints
-    for pattern, text in HINTS:
-        hints = tuple(pattern.sub(text, each) for each in hints)
-    return replace(diagnostic, hints=hints)
 
 
 def _moved(

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from itertools import compress, pairwise
-from typing import Any, Literal, TypeAlias
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from html import escape
+from itertools import compress, count, islice, pairwise
+from typing import Any, Literal, NamedTuple, TypeAlias
+from uuid import uuid4
 
 import numpy as np
 
+from sase.base.interface import spelled
 from sase.binding import BoundQuery
 from sase.cached_property import cached_property
 from sase.diagnostics.strategies.match_replay import MatchReplay, replayed_plan
 from sase.diagnostics.strategies.reasons import rows_text
+from sase.engine.columns.arrays import Numbers
+from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.batch import held
+from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.engine.results.repr import text_table
 from sase.engine.results.row_history import HistorySegment, RowHistory
+from sase.engine.results.timeline import Timeline, page
+from sase.engine.results.timeline_events import DRAWN, StopPosition, timeline_of_stopped
 from sase.lang.ast import StrategyName
 from sase.planning.engine_plan import EnginePlan
 from sase.printable import printable, printable_lines
@@ -26,8 +35,14 @@ SEVERAL = "several branches may bind these events, so no reason is shown"
 # The rows that a component binds; for a repeated group a tuple of series per iteration.
 BoundRows: TypeAlias = tuple[Any, ...]
 BoundMatch: TypeAlias = tuple[BoundRows, ...]
-# The matches of each strategy, by input rows; strictest strategy first.
-Sets = Sequence[tuple[StrategyName, Sequence[BoundMatch]]]
+
+
+class FoundMatches(NamedTuple):
+    """The matches of a strategy; by input rows, too."""
+
+    strategy: StrategyName
+    matches: Matches
+    runs: Sequence[BoundMatch]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +90,20 @@ class ExplainedMatch:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The matches of one strategy that another lacks; only the first ones are listed."""
+    """The matches of one strategy that another lacks; the first ones are listed, and drawn."""
 
     strategy: str
     other: str
     number: int
     matches: tuple[ExplainedMatch, ...]
+    timeline: Timeline | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def sentence(self) -> str:
+        """The number of matches that one strategy has and the other lacks."""
+        number = self.number
+        matches = "1 match" if number == 1 else f"{number:,} matches" if number else "no match"
+        return f"{self.strategy} has {matches} that {self.other} lacks"
 
 
 @dataclass(frozen=True)
@@ -117,11 +140,25 @@ class Comparison:
             "rows": self.rows,
             "measured": [asdict(each) for each in self.measured],
             "differences": [
-                {**asdict(each), "matches": [match.to_dict() for match in each.matches]}
+                {name: getattr(each, name) for name in ("strategy", "other", "number")}
+                | {"matches": [match.to_dict() for match in each.matches]}
                 for each in self.differences
             ],
             "notes": list(self.notes),
         }
+
+    def _repr_html_(self) -> str:
+        """Return the pictures and the text."""
+        return f"<div>{self._drawn(f'sase-hatch-{uuid4().hex[:12]}')}</div>"
+
+    def to_html(self) -> str:
+        """Return a page with the text and a picture of the added matches, without other files."""
+        return page("the strategies side by side", self._drawn("sase-hatch"))
+
+    def _drawn(self, hatch: str) -> str:
+        drawn = (each.timeline for each in self.differences if each.timeline is not None)
+        pictures = (each.drawn(f"{hatch}-{number}") for number, each in enumerate(drawn, 1))
+        return f"{''.join(pictures)}<pre>{escape(str(self))}</pre>"
 
     def _table(self) -> Iterator[str]:
         outputs = {each.output for each in self.measured}
@@ -134,16 +171,19 @@ class Comparison:
         return text_table([list(compress(row, kept)) for row in cells], texts=kept[1] + 1)
 
 
+def show_option() -> str:
+    """The option by which added matches are shown."""
+    return spelled("show=N", "--show N", "sase compare --show N")
+
+
 def _lines(difference: Difference) -> Sequence[str]:
     number = difference.number
-    matches = "1 match" if number == 1 else f"{number:,} matches" if number else "no match"
-    lines = [f"{difference.strategy} has {matches} that {difference.other} lacks"]
-    if number:
-        lines[0] += ":"
+    lines = [difference.sentence + (":" if number else "")]
     for match in difference.matches:
         lines += [f"  {match}", *(f"    {reason}" for reason in match.reasons)]
     if 0 < len(difference.matches) < number:
-        lines.append(f"  … and {number - len(difference.matches):,} more: --show N shows N of them")
+        more = number - len(difference.matches)
+        lines.append(f"  … and {more:,} more: {show_option()} shows N of them")
     return lines
 
 
@@ -196,26 +236,31 @@ class Differences:
                 (HistorySegment.of(0, rows.inputs, self._events, rows.inputs.numbers),)
             )
 
-    def between(self, found: Sets) -> Iterator[Difference]:
+    def between(self, found: Sequence[FoundMatches]) -> Iterator[Difference]:
         """Yield the matches that each strategy has beyond the stricter one, and those it lacks."""
-        for (stricter, few), (looser, many) in pairwise(found):
-            yield self._difference(looser, many, stricter, few)
-            if not set(few) <= set(many):
-                yield self._difference(stricter, few, looser, many)
+        for few, many in pairwise(found):
+            yield self._difference(many, few)
+            if not set(few.runs) <= set(many.runs):
+                yield self._difference(few, many)
 
-    def _difference(
-        self,
-        name: StrategyName,
-        runs: Sequence[BoundMatch],
-        other: StrategyName,
-        others: Sequence[BoundMatch],
-    ) -> Difference:
-        known = set(others)
-        more = [run for run in runs if run not in known]
-        shown = tuple(self._explained(run, other) for run in more[: self.show])
-        return Difference(name.value, other.value, len(more), shown)
+    def _difference(self, found: FoundMatches, others: FoundMatches) -> Difference:
+        known, other = set(others.runs), others.strategy
+        more = [place for place, run in enumerate(found.runs) if run not in known]
+        shown = more[: self.show]
+        explained = [self._explained(found.runs[place], other) for place in shown]
+        matches = tuple(match for match, _ in explained)
+        difference = Difference(found.strategy.value, other.value, len(more), matches)
+        part = self._placed_matches(found.matches, shown) if shown else None
+        if part is None:
+            return difference
+        drawn = f", the first {len(shown):,} drawn" if len(shown) < len(more) else ""
+        stops, title = [stop for _, stop in explained], difference.sentence + drawn
+        return replace(difference, timeline=timeline_of_stopped(part, stops, title))
 
-    def _explained(self, run: BoundMatch, other: StrategyName) -> ExplainedMatch:
+    def _explained(
+        self, run: BoundMatch, other: StrategyName
+    ) -> tuple[ExplainedMatch, StopPosition]:
+        """A match with the reasons, and the first event that the other strategy does not skip."""
         bound = self._by_component(run)
         readings = [
             (replay, forbidden)
@@ -224,11 +269,32 @@ class Differences:
             for forbidden in replay.forbidden([bound.get(c.key, ()) for c in branch.positives])
         ]
         explanations: tuple[str, ...] = (SEVERAL,)
+        against = list[tuple[int, str]]()
         if len(readings) == 1:
             ((replay, forbidden),) = readings
             explanations = replay.reasons(forbidden, self._rows.__getitem__)
+            against = sorted((each.position, each.variable or "") for each in forbidden)
         names = [each.variable for each in self.query.positives]
-        return ExplainedMatch(tuple(zip(names, run, strict=True)), explanations)
+        match = ExplainedMatch(tuple(zip(names, run, strict=True)), explanations)
+        last = max(self._positions[row] for rows in run for row in _events(rows))
+        at = against[0][0] if against else last
+        stop = StopPosition("; ".join(explanations), at, tuple(against[:DRAWN]), is_match=True)
+        return match, stop
+
+    def _placed_matches(self, matches: Matches, chosen: Sequence[int]) -> MatchBatch | None:
+        """Chosen matches with positions among all events; None if read in pieces, for memory."""
+        parts = [part for part in matches.parts if isinstance(part, MatchBatch)]
+        if len(parts) < len(matches.parts):
+            return None
+        results, numbers, wanted = list[Results](), count(), {*chosen}
+        for history, each in ((part.history, each) for part in parts for each in part.results):
+            mask = np.array([n in wanted for n in islice(numbers, len(each))], np.bool_)
+            results.append(each.at(mask).map_positions(partial(self._placed_rows, history)))
+        return MatchBatch(parts[0].shape, self._history, tuple(results))
+
+    def _placed_rows(self, history: RowHistory, positions: Numbers) -> Numbers:
+        rows = history.rows(positions.ravel()).tolist()
+        return np.array([self._positions[row] for row in rows], np.int64).reshape(positions.shape)
 
     def _by_component(self, run: BoundMatch) -> dict[Any, BoundRows]:
         """The positions of a match by the keys of the components that bind some."""

@@ -202,6 +202,7 @@ def _stops(why: WhyNot) -> Iterator[str]:
     for each in why.components:
         for stopped in each.stopped:
             seen = f": {stopped.seen}" if stopped.seen is not None else ""
+            seen = ": NULL agrees with nothing" if stopped.by_null else seen
             first = " from being the first" if stopped.as_first else ""
             yield f"{each.text}: {stopped.part.text} stops {stopped.number:,}{first}{seen}"
         level = levels.get(each.component.index)

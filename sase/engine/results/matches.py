@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
+from sase.base.interface import option
 from sase.binding import Schema
 from sase.engine.columns.arrow.slice import tidied
 from sase.engine.report import Report
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 # Bytes of matches converted at once, if memory is limited.
 MOST_BYTES = 1 << 20
-# Matches that a timeline shows.
-DRAWN = 10
+# Matches that a timeline shows, and a plot.
+DRAWN, MOST_PLOTTED = 10, 100
 # Errors of pandas for values that it cannot hold, such as dates after 9999.
 NOT_HELD = (ValueError, ArithmeticError, pa.ArrowException)
 # Yields batches in the order of results, at least one, even if empty; returns the report.
@@ -274,17 +275,33 @@ class Matches(Sequence[dict[str, Any]]):
         """
         from sase.engine.results.timeline_events import timeline_of
 
+        return timeline_of(self._held_parts, key, n, self.report.notes)
+
+    def plot(
+        self, value: str, *, key: object = None, n: int = MOST_PLOTTED, axes: Any = None
+    ) -> Any:
+        """Plot a column of numbers over time by matplotlib, with the first `n` matches shaded.
+
+        The line has all events of the key that the matches hold, and points are those of matches.
+        `key` is as in `timeline`, by default that of the first match. Returns the axes.
+        """
+        from sase.engine.results.plot import plot_of
+
+        return plot_of(self._held_parts, value, key, n, axes)
+
+    @property
+    def _held_parts(self) -> list[MatchBatch]:
+        """The batches, which must hold the events around their matches."""
         parts = [] if self._in_pieces else self.parts
         if not parts or not all(isinstance(part, MatchBatch) for part in parts):
             remedy = (
                 "the files are read in pieces, as they are too large to be held: read some of their"
                 " rows into a table, such as those of one key, and search these"
                 if self._in_pieces
-                else "a copy or a pickle has no input: make the timeline before"
+                else "a copy or a pickle has no input: draw them before"
             )
             raise PlanError(f"these matches do not hold the events around them: {remedy}")
-        held = [part for part in parts if isinstance(part, MatchBatch)]
-        return timeline_of(held, key, n, self.report.notes)
+        return [part for part in parts if isinstance(part, MatchBatch)]
 
     @property
     def is_searched(self) -> bool:
@@ -427,7 +444,5 @@ def _too_many(most: int, within: str, is_asked_for: bool, part: ResultBatch) -> 
     batches = "a greater max_matches" if is_asked_for else "to_reader()"
     ways = ["narrow the query", "set LIMIT", f"read them one batch after the other with {batches}"]
     if part.shape.plan.compresses:
-        ways.append(
-            'count and sample them without a list with output="compressed" (--output compressed)'
-        )
+        ways.append(f"count and sample them without a list with {option('output', 'compressed')}")
     return f"{what}: {', '.join(ways[:-1])}, or {ways[-1]}"

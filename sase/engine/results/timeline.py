@@ -35,7 +35,8 @@ SHAPES = (
 STYLE = """:root { color-scheme: light dark; }
 body { background: Canvas; color: CanvasText; font: 1rem/1.5 system-ui, sans-serif; margin: 2rem; }
 @media (prefers-color-scheme: dark) { body { background: #14181f; color: #e7ebf1; } }
-pre { white-space: pre-wrap; }"""
+pre { white-space: pre-wrap; }
+@media (max-width: 40rem) { body { margin: 1rem; } pre { font-size: .7rem; } }"""
 
 
 class ShownEvent(NamedTuple):
@@ -57,7 +58,7 @@ class Absence(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """The reason that stopped a near miss, and its raw time.
+    """The reason that stopped a near miss, or a match under another strategy, and its raw time.
 
     `against` are the events that forbid it. Of a partial match, `missing` is the component without
     an event, and the time is the end of its window.
@@ -67,15 +68,16 @@ class Stop(NamedTuple):
     at: int
     against: tuple[ShownEvent, ...] = ()
     missing: str = ""
+    is_match: bool = False
 
 
 @dataclass(frozen=True)
 class ShownMatch:
     """A match by its number among all matches, and the events that it skipped.
 
-    A near miss, or a partial match, has a `stop`. `skipped` are the events from its first to its
-    last one that it does not bind, of its key if the query has one. `window` is the time in which
-    the window lets events be, if it is drawn.
+    A near miss, a partial match, and a match that another strategy lacks have a `stop`. `skipped`
+    are the events from its first to its last one that it does not bind, of its key if the query has
+    one. `window` is the time in which the window lets events be, if it is drawn.
     """
 
     number: int
@@ -93,9 +95,14 @@ class ShownMatch:
     @property
     def name(self) -> str:
         """Its kind, with its number where there may be several."""
-        if self.stop is None:
+        if self._is_match:
             return f"match {self.number:,}"
+        assert self.stop is not None
         return "partial match" if self.stop.missing else f"near miss {self.number:,}"
+
+    @property
+    def _is_match(self) -> bool:
+        return self.stop is None or self.stop.is_match
 
     @property
     def ends(self) -> tuple[int, int]:
@@ -109,7 +116,7 @@ class ShownMatch:
     def sentence(self) -> str:
         """The match as text."""
         bound = " → ".join(map(_named, self.events))
-        no = "no" if self.stop is None else "must have no"
+        no = "no" if self._is_match else "must have no"
         absent = "".join(f"; {no} {each.name}" for each in self.absences)
         counts = Counter(event.type for event in self.skipped)
         kinds = ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
@@ -189,7 +196,9 @@ class Timeline:
     def drawn(self, hatch: str) -> str:
         """The same; the pattern of the picture has the name `hatch`."""
         notes = "".join(f"<p>{_text(note)}</p>" for note in self.notes)
-        drawing = _svg(self, hatch) if self.matches else ""
+        # On a narrow screen the picture scrolls: its text would be too small to be read.
+        scrolled = '<div style="overflow-x:auto">'
+        drawing = f"{scrolled}{_svg(self, hatch)}</div>" if self.matches else ""
         return f"<div><p><b>{_text(self.heading)}</b></p>{drawing}{notes}</div>"
 
     def to_html(self) -> str:
@@ -217,7 +226,8 @@ def _svg(timeline: Timeline, hatch: str) -> str:
     body = "".join(drawing.parts())
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{said}"'
-        f' viewBox="0 0 {WIDTH} {drawing.height}" width="{WIDTH}" style="max-width:100%"'
+        f' viewBox="0 0 {WIDTH} {drawing.height}" width="{WIDTH}"'
+        ' style="min-width:40rem;max-width:100%"'
         ' fill="currentColor" font-family="sans-serif" font-size="12">'
         f'<defs><pattern id="{hatch}" width="7" height="7" patternUnits="userSpaceOnUse"'
         ' patternTransform="rotate(45)"><path d="M0 0V7" stroke="currentColor" stroke-width="2"'
@@ -370,7 +380,7 @@ class _Drawing:
         self.height += 18
         said = "pale: skipped · hatched: absent · dashed: window"
         if any(match.stop for match in self._timeline.matches):
-            said = "pale: skipped · hatched: must be absent · dashed: window · cross: stopped there"
+            said = f"{said} · cross: stopped there"
         found.append(_small(LEFT, self.height, said, "start"))
         self.height += 8
         return f'<g class="legend">{"".join(found)}</g>'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -54,11 +55,8 @@ def timeline_of(
     parts: Sequence[MatchBatch], key: object, n: int, notes: Iterable[str] = ()
 ) -> Timeline:
     """The timeline of the first `n` matches of a key, from all matches."""
-    if type(n) is not int or not 1 <= n <= MOST:
-        raise PlanError(f"n={n!r}: from 1 to {MOST} matches are drawn: give such a number")
-    if any(part.shape.schema.until is not None for part in parts):
-        raise PlanError(IMPRECISE)
-    every = [_HeldEvents(part) for part in parts]
+    check_drawn(parts, n)
+    every = [HeldEvents(part) for part in parts]
     wanted = None if key is None else every[0].wanted(key)
     said = dict.fromkeys(notes)
     shown, starts, ends, before = list[ShownMatch](), list[Numbers](), list[Numbers](), 0
@@ -93,6 +91,14 @@ def timeline_of(
     )
 
 
+def check_drawn(parts: Sequence[MatchBatch], n: object) -> None:
+    """Refuse a number of matches that is not drawn, and imprecise time."""
+    if type(n) is not int or not 1 <= n <= MOST:
+        raise PlanError(f"n={n!r}: from 1 to {MOST} matches are drawn: give such a number")
+    if any(part.shape.schema.until is not None for part in parts):
+        raise PlanError(IMPRECISE)
+
+
 @dataclass(frozen=True)
 class StopPosition:
     """The reason for a stop, and its position; events against it, by position and variable."""
@@ -101,11 +107,12 @@ class StopPosition:
     at: int
     against: tuple[tuple[int, str], ...] = ()
     missing: str = ""
+    is_match: bool = False
 
 
 def timeline_of_stopped(part: MatchBatch, stops: Sequence[StopPosition], title: str) -> Timeline:
-    """The timeline of near misses, or of a partial match and the events of its key."""
-    held, said = _HeldEvents(part), dict[str, None]()
+    """The timeline of near misses, of added matches, or of a partial match and its key's events."""
+    held, said = HeldEvents(part), dict[str, None]()
     shown = [held.stopped(place, stop, said) for place, stop in enumerate(stops)]
     is_aligned, (begin, end) = _extent(shown)
     lane = [e for each in shown for e in (*each.events, *each.skipped, *each.against)]
@@ -136,7 +143,7 @@ def _extent(shown: Sequence[ShownMatch]) -> tuple[bool, tuple[int, int]]:
     return bool(is_aligned), (begin, max(end, furthest, begin + 1))
 
 
-class _HeldEvents:
+class HeldEvents:
     """The matches of a batch, and the events that its history holds."""
 
     def __init__(self, part: MatchBatch) -> None:
@@ -164,15 +171,39 @@ class _HeldEvents:
             return {self._keys[0]: key}
         if not key:
             raise PlanError("key={}: a key has a value for at least one column: leave it out")
-        names = self._history.names(None)
         for name in key:
-            if name not in names and name not in self._keys:
-                hint = (*did_you_mean(str(name), names), f"there are {', '.join(names)}")[0]
-                raise PlanError(
-                    f"key={key!r}: the matches hold no column `{name}`; {hint}; of files, only the"
-                    " columns that the query names are held: name it in RETURN"
-                )
+            if name not in self._keys:
+                self.check_column("key", name)
         return dict(key)
+
+    def check_column(self, argument: str, name: object) -> None:
+        """Refuse a column that the matches do not hold."""
+        names = self._history.names(None)
+        if name not in names:
+            hint = (*did_you_mean(str(name), names), f"there are {', '.join(names)}")[0]
+            raise PlanError(
+                f"{argument}: the matches hold no column `{name}`; {hint}; of files, only the"
+                " columns that the query names are held: name it in RETURN"
+            )
+
+    def shown(self, times: Numbers) -> list[Any]:
+        """Raw times as Python has them."""
+        return [*python_values(self.part.shown(times))]
+
+    def positions_between(
+        self, begin: int, end: int, wanted: Mapping[str, object] | None
+    ) -> Numbers:
+        """The events of a key with times in a range, both included."""
+        held = np.concatenate([*self._ranges(begin, end)])
+        return held[self._agree(held, wanted or {})]
+
+    def _ranges(self, begin: int, end: int) -> Iterator[Numbers]:
+        """The events with times in a range, by held piece."""
+        ends = np.clip(np.array([begin, end], object), *INT64).astype(np.int64)
+        for piece in self._history.pieces:
+            first = np.searchsorted(piece.events.ts, ends[0])
+            last = np.searchsorted(piece.events.ts, ends[1], "right")
+            yield np.arange(piece.begin + first, piece.begin + last)
 
     def of_key(self, wanted: Mapping[str, object] | None) -> Numbers:
         """The matches with an event of the key, by place."""
@@ -185,7 +216,7 @@ class _HeldEvents:
         found = np.ones(len(positions), np.bool_)
         places = self._history.places(positions)
         for name, value in wanted.items():
-            column = self._column(name, places)
+            column = self.column(name, places)
             if isinstance(value, pa.Scalar):
                 found &= pc.equal(column, value).fill_null(False).to_numpy()
                 continue
@@ -202,7 +233,7 @@ class _HeldEvents:
             found &= equal.fill_null(False).to_numpy()
         return found
 
-    def _column(self, name: str, places: Numbers) -> pa.ChunkedArray:
+    def column(self, name: str, places: Numbers) -> pa.ChunkedArray:
         """An attribute as values that Arrow compares."""
         column = self._history.column(name, places, None)
         if pa.types.is_dictionary(column.type):
@@ -223,7 +254,7 @@ class _HeldEvents:
         return tuple(map(ShownEvent, times.tolist(), texts, kinds, rows, bound))
 
     def _texts(self, times: Numbers) -> list[str]:
-        return [cell_text(each) for each in python_values(self.part.shown(times))]
+        return [cell_text(each) for each in self.shown(times)]
 
     # ------------------------------------------------------------ a match
 
@@ -256,13 +287,14 @@ class _HeldEvents:
         if stop.missing and match.window is not None:
             at = max(at, match.window[1])
         skipped = tuple(event for event in match.skipped if event.row not in rows)
-        return replace(match, skipped=skipped, stop=Stop(stop.reason, at, against, stop.missing))
+        shown = Stop(stop.reason, at, against, stop.missing, stop.is_match)
+        return replace(match, skipped=skipped, stop=shown)
 
     def key_of(self, events: Numbers) -> dict[str, object]:
         """The values on which the events of a match agree, as far as an event has them."""
         places, found = self._history.places(events), dict[str, object]()
         for name in self._keys:
-            own = self._column(name, places).drop_null()
+            own = self.column(name, places).drop_null()
             # Python does not have all values of Arrow. NaN equals no value.
             own = own.filter(pc.equal(own, own)) if len(own) else own
             found |= {name: own[0]} if len(own) else {}
@@ -323,14 +355,10 @@ class _HeldEvents:
         self, begin: int, end: int, wanted: Mapping[str, object], notes: dict[str, None]
     ) -> Iterator[ShownEvent]:
         """The events of a key, of which the earliest time is in a range."""
-        ends = np.clip(np.array([begin, end], object), *INT64).astype(np.int64)
         self._note_left_out(notes)
-        for piece in self._history.pieces:
-            first = np.searchsorted(piece.events.ts, ends[0])
-            last = np.searchsorted(piece.events.ts, ends[1], "right")
-            held = np.arange(piece.begin + first, piece.begin + min(last, first + LOOKED))
-            shown = held[self._agree(held, wanted)]
-            if last - first > LOOKED or len(shown) > DRAWN:
+        for held in self._ranges(begin, end):
+            shown = held[:LOOKED][self._agree(held[:LOOKED], wanted)]
+            if len(held) > LOOKED or len(shown) > DRAWN:
                 notes[CUT] = None
             yield from self._events(shown[:DRAWN])
 

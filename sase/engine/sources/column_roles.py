@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from sase.base.interface import option
 from sase.base.texts import did_you_mean
 from sase.errors import SchemaError
 
@@ -58,9 +59,9 @@ def names_found(
                 f"no column has a usual name for the time of events, such as {TIME_NAMES[0]} or"
                 f" {TIME_NAMES[1]}: "
                 + (
-                    f"`{moments[0]}` holds times: say  --time {moments[0]}  (time={moments[0]!r})"
+                    f"`{moments[0]}` holds times: say  {option('time', moments[0])}"
                     if moments
-                    else f"say which of {known} it is with --time  (time=…)"
+                    else f"say which of {known} it is with  {option('time')}"
                 )
             )
         if found_time != TIME_NAMES[0]:

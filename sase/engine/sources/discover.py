@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
 from sase.base.files import is_unicode
+from sase.base.interface import option
 from sase.base.texts import did_you_mean
 from sase.engine.sources.file_systems import (
     HTTP,
@@ -132,8 +133,8 @@ def _refuse_parts_of_tables(paths: Sequence[str]) -> None:
             if table is not None:
                 raise DataError(
                     f"{path} is a file of the {table.name} table {folder}, and rows of it may be"
-                    f" deleted: name the table, or say  --input-format parquet "
-                    ' (input_format="parquet") to read files alone'
+                    f" deleted: name the table, or say  {option('input_format', 'parquet')}  to"
+                    " read files alone"
                 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sase.base.interface import option
 from sase.base.texts import did_you_mean
 from sase.binding import Schema
 from sase.binding.input_options import InputOptions
@@ -154,7 +155,7 @@ def unit_hint(events: Files | Inputs, time: str) -> str | None:
     unit = likely_unit(first) if isinstance(first, int) else None
     if unit is None:
         return None
-    return f'{first} is a time in {unit} since 1970: say  time_unit="{unit}"  (--time-unit {unit})'
+    return f"{first} is a time in {unit} since 1970: say  {option('time_unit', unit)}"
 
 
 def check_text_columns(events: Files | Inputs, texts: Sequence[str]) -> None:
@@ -205,13 +206,13 @@ def _roles_in(files: Files, names: InputOptions) -> dict[str, Any]:
 
 def _check_agrees(schema: Schema, names: InputOptions) -> None:
     """Refuse options that differ from a given schema: they would have no effect."""
-    for option in ("time", "type", "seq", "time_unit"):
-        value, said = getattr(names, option), getattr(schema, option)
-        if option == "time" and schema.until is not None:
+    for name in ("time", "type", "seq", "time_unit"):
+        value, said = getattr(names, name), getattr(schema, name)
+        if name == "time" and schema.until is not None:
             said = (schema.time, schema.until)
-        if value not in (getattr(USUAL, option), said):
+        if value not in (getattr(USUAL, name), said):
             raise PlanError(
-                f"{option}={value!r} differs from the Schema, which has {option}={said!r}: say"
+                f"{name}={value!r} differs from the Schema, which has {name}={said!r}: say"
                 " it there, and leave it out here"
             )
     if texts := names.reading.text:

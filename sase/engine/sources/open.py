@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sase.base.interface import spelled
 from sase.base.log import LOG
 from sase.binding import Schema
 from sase.binding.input_options import Reading
@@ -195,9 +196,10 @@ def few_texts(name: str, odd: Sequence[str]) -> Iterator[str]:
     if 0 < len(odd) <= FEW:
         shown = ", ".join(map(repr, odd))
         options = " ".join(f"--null {shlex.quote(value)}" for value in odd)
+        null = spelled(f"null={odd!r}", options, f"sase shell {options}")
         yield (
             f"`{name}` is compared as text, since it holds {shown} beside numbers: with "
-            f" {options}  (null={odd!r}) that is NULL, and the rest numbers"
+            f" {null}  that is NULL, and the rest numbers"
         )
 
 

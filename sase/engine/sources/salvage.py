@@ -18,7 +18,7 @@ from sase.engine.columns.decode.strings import is_unicode
 from sase.engine.columns.decode.timestamps import why_none
 from sase.engine.resources import Check
 from sase.engine.sources.dataset import Files
-from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, Row, TextFormat, text_reader
+from sase.engine.sources.formats.text import DecodedRow, Row, TextFormat, no_unicode, text_reader
 
 _Row = TypeVar("_Row", DecodedRow, Row)
 # Rows between checks.
@@ -67,7 +67,7 @@ def _values(row: DecodedRow, kinds: dict[str, pa.DataType], time: str) -> Row:
         return dict.fromkeys(kinds) | {time: Unreadable(row.text, row.why)}
     for name, value in row.values.items():
         if isinstance(value, str) and not is_unicode(value):
-            row.values[name] = Unreadable(value, f"this {NO_UNICODE}")
+            row.values[name] = Unreadable(value, f"this {no_unicode()}")
     return row.values
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sase.base.interface import option
 from sase.binding.schema import MERGED_ORDER, ROW_ORDER
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Mask, Numbers, TypeCodes
@@ -227,10 +228,10 @@ class TieShare:
         keys = " and ".join(f"`{name}`" for name in self._keys)
         of = f" of the same {keys}" if self._is_by_key else f", whatever their {keys}"
         of = of if keys else ""
-        by_row = f"seq=\"{ROW_ORDER}\"  (--seq '{ROW_ORDER}')"
+        by_row = option("seq", ROW_ORDER)
         return (
             f"{share} share their {key} with another{of}, and neither of two such events is before"
-            " the other: name with  seq=…  (--seq …)  a column of integers that numbers events"
+            f" the other: name with  {option('seq')}  a column of integers that numbers events"
             f"{kind}, or say  {by_row}  if they stand in their order in the input"
         )
 

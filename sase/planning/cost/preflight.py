@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
+from sase.base.interface import option
 from sase.lang.ast import StrategyName
 from sase.planning.cost.cardinality import Cardinalities
 from sase.planning.cost.cost import cost_of
@@ -54,11 +55,12 @@ def _of_runs(runs: RunEvaluation) -> str:
     ways = []
     if series and is_any:
         cause = f"of the events that fit {' and '.join(series)} takes any part"
-        ways.append('output="compressed" or --output count holds and counts them without a list')
+        ways.append(f"{option('output', 'compressed')} holds and counts them without a list")
     if is_any:
         ways.append("skip_till_next_match takes of a series all that fits")
         if series and not runs.has_groups:
-            ways.append('earliest_maximal with output="non_overlap" finds each longest run once')
+            once = option("output", "non_overlap")
+            ways.append(f"earliest_maximal with {once} finds each longest run once")
     ways.append("give it a window" if runs.window is None else "give it a smaller window")
     ways += ["set LIMIT", "read them batch after batch with to_reader()"]
     return f"{cause}; {', '.join(ways[:-1])}, or {ways[-1]}"
@@ -110,5 +112,5 @@ def _help(figures: Cardinalities, expected: float, most: int | None) -> str:
     instead = "read them batch after batch with to_reader()"
     ways.append(instead if most is None else "allow more")
     if require(figures.plan, Transformation).non_overlapping is None:
-        ways.append('count and sample them without a list with output="compressed"')
+        ways.append(f"count and sample them without a list with {option('output', 'compressed')}")
     return f"{', '.join(ways[:-1])}, or {ways[-1]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sase.base.interface import option
 from sase.planning.cost.cost import cost_of
 from sase.planning.cost.preflight import bytes_of_a_match
 from sase.planning.counting import CountingWay
@@ -37,7 +38,7 @@ def form_text(form: ExplainedForm) -> str | None:
     text = f"{form.output}: a list takes at least {size(form.bytes)}"
     if form.reasons:
         return f"{text}, and only a search finds the number: {form.reasons[0]}"
-    return f'{text}: output="compressed", or --output count, holds and counts them without it'
+    return f"{text}: {option('output', 'compressed')} holds and counts them without it"
 
 
 def analyze_lists(output: str) -> str:

@@ -111,7 +111,18 @@ class FrameSource:
                 f'seq="{ROW_ORDER}": the rows of a DataFrame have no order: name the column of'
                 " integers that orders simultaneous events with  seq=…"
             )
+        self._refuse_text(names.time)
         return Discovered.of(self.empty, names)
+
+    def _refuse_text(self, time: str | tuple[str, str]) -> None:
+        """Refuse times that are text, which the tasks would have to read each in the same form."""
+        for name in (time,) if isinstance(time, str) else time:
+            if any(isinstance(kind, st.StringType) for kind in self.kinds(name)):
+                raise SchemaError(
+                    f"the time column `{name}` of the DataFrame is text: make it a timestamp, as by"
+                    f'  df.withColumn("{name}", to_timestamp("`{name}`", "dd.MM.yyyy HH:mm"))  , in'
+                    " which to_timestamp is of pyspark.sql.functions"
+                )
 
     @cached_property
     def empty(self) -> Inputs:

@@ -155,6 +155,7 @@ def test_keys_that_are_null_agree_with_nothing() -> None:
     assert found.words[1] == (
         "[tag_id] reads a NULL in all 12 EXIT-READING z, and NULL agrees with nothing"
     )
+    assert "\nEXIT-READING z: [tag_id] stops 12: NULL agrees with nothing\n" in str(found)
     pair = why("EVENT SEQ(SHELF-READING x, EXIT-READING z) WHERE [tag_id]", rows, near=1)
     assert pair.near_misses.column("by").to_pylist() == ["x.tag_id is 0, z.tag_id is NULL"]
 

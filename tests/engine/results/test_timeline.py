@@ -423,7 +423,7 @@ def test_matches_without_their_input(tmp_path: Path) -> None:
     pieces = batch.run(sase.compile(query, table(ROWS)).engine, tmp_path / "rows.parquet", held=0)
     with pytest.raises(PlanError, match="read in pieces.*into a table"):
         pieces.timeline()
-    with pytest.raises(PlanError, match="make the timeline before"):
+    with pytest.raises(PlanError, match="draw them before"):
         pickle.loads(pickle.dumps(held)).timeline()
 
 

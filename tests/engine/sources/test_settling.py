@@ -198,7 +198,6 @@ def test_numbers_that_a_few_values_make_text_are_told(tmp_path: Path) -> None:
     found = sase.match(LATER, path)
     (warning,) = found.report.warnings
     assert warning.startswith("`delay` is compared as text, since it holds 'N/A', 'n. a.' beside")
-    assert "--null N/A --null 'n. a.'" in warning
     in_pieces = run(sase.compile(LATER, path).engine, path, held=0)
     assert (len(in_pieces), in_pieces.report.warnings) == (len(found), (warning,))
     null = ["N/A", "n. a."]
@@ -271,7 +270,7 @@ def tags(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("options", [{}, {"on_bad_row": "quarantine"}, {"output": "compressed"}])
 def test_a_column_is_text_on_request(tags: Path, options: dict[str, Any]) -> None:
-    with pytest.raises(sase.DataError, match=r"as text with  --text id  \(text='id'\)"):
+    with pytest.raises(sase.DataError, match='as text with  text="id"'):
         sase.match(SAME, tags)
     matches = sase.match(SAME, tags, text="id", **options)
     rows = matches.to_arrow().to_pylist() if options.get("output") is None else list(matches)

@@ -174,7 +174,7 @@ def test_times_of_the_logger_of_python(tmp_path: Path) -> None:
 def test_a_day_that_may_be_a_month_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
     path.write_text(table(lambda t: t.strftime("03/02/2024 %H:%M")), encoding="utf-8")
-    with pytest.raises(sase.SchemaError, match=r"--time-format '%d/%m/%Y %H:%M'  or"):
+    with pytest.raises(sase.SchemaError, match='time_format="%d/%m/%Y %H:%M"  or'):
         found(path)
     for form, month in (("%d/%m/%Y %H:%M", 2), ("%m/%d/%Y %H:%M", 3)):
         (first, _) = sase.match(QUERY, path, time="time", time_format=form).to_pylist()
@@ -272,7 +272,7 @@ def test_a_wrong_form(form: str, why: str) -> None:
 def test_another_encoding_is_named(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
     path.write_bytes(table().replace("李", "É").encode("cp1252"))
-    with pytest.raises(sase.DataError, match="say the encoding, such as  --encoding cp1252"):
+    with pytest.raises(sase.DataError, match='such as  encoding="cp1252"'):
         found(path)
     assert found(path, encoding="cp1252") == [FOUND[0], ("É", 3.5, 1000.75)]
     with pytest.raises(sase.DataError, match="is no text in ascii"):
@@ -289,7 +289,7 @@ def test_a_file_without_names_of_columns(tmp_path: Path) -> None:
 def test_a_column_that_holds_times_is_named(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
     path.write_text(table(TIMES["points"]).replace("time,", "when,"), encoding="utf-8")
-    with pytest.raises(sase.SchemaError, match="`when` holds times: say  --time when  "):
+    with pytest.raises(sase.SchemaError, match='`when` holds times: say  time="when"'):
         sase.match(QUERY, path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NoReturn
 
+from sase.base.interface import option, spelled
 from sase.base.texts import did_you_mean
 from sase.binding.types import DataType, Kind
 from sase.engine.columns.arrow.input import Input, Inputs
@@ -24,7 +25,6 @@ _WANTED = {
     "seq": "integers; cast it, or name the column that numbers the events",
 }
 # Further remedies besides naming the right column.
-_OTHERWISE = {"type": '; without one say  type=None, types=["Name"]  or define types by conditions'}
 
 
 def require(inputs: Inputs, column: str, role: Role) -> tuple[DataType, ...]:
@@ -39,7 +39,7 @@ def _required(table: Input, column: str, role: Role) -> DataType:
             table,
             column,
             f"{role} column `{column}`",
-            f"; name it with  {role}=…{_OTHERWISE.get(role, '')}",
+            f"; name it with  {option(role)}{_otherwise() if role == 'type' else ''}",
         )
     if column in table.unreadable:
         raise table.unreadable[column]
@@ -56,3 +56,8 @@ def missing(table: Input, column: str, what: str, remedy: str = "") -> NoReturn:
     """Raise the error for a missing column."""
     hints = did_you_mean(column, table.names) or (f"there are {', '.join(table.names)}",)
     raise SchemaError(f"{table.where}there is no {what}: {hints[0]}{remedy}")
+
+
+def _otherwise() -> str:
+    said = spelled('type=None, types=["Name"]', "--types Name")
+    return f"; without one say  {said}  or define types by conditions"

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.base.interface import option
 from sase.binding import Schema
 from sase.binding.types import UNKNOWN, DataType, Kind, merged
 from sase.binding.values.folding import INT64_MAX
@@ -107,7 +108,7 @@ def doubt_of_unit(
     if meant is None:
         return f"{found}: is that the unit?"
     remedy = "say" if schema.time_type.kind is Kind.INTEGER else "give integers with"
-    return f'{found}: if it counts {meant}, {remedy}  time_unit="{meant}"  (--time-unit {meant})'
+    return f"{found}: if it counts {meant}, {remedy}  {option('time_unit', meant)}"
 
 
 def _doubt_of_early(schema: Schema, earliest: int, latest: int, resolution_ns: int) -> str | None:
@@ -120,8 +121,7 @@ def _doubt_of_early(schema: Schema, earliest: int, latest: int, resolution_ns: i
     year = 1970 + earliest * nanoseconds(meant) // _YEAR
     return (
         f"`{schema.time}` counts {schema.time_unit}, by which all events are in 1970: if it counts"
-        f' {meant}, by which the first is in {year}, say  time_unit="{meant}"  (--time-unit'
-        f" {meant})"
+        f" {meant}, by which the first is in {year}, say  {option('time_unit', meant)}"
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sase.base.interface import option
 from sase.engine.columns.arrays import Numbers
 from sase.engine.columns.decode.strings import is_unicode
 from sase.engine.columns.decode.timestamps import moments_among
@@ -252,7 +253,7 @@ def _forms_among(
 def _either(name: str, value: str, one: TimeForm, other: TimeForm) -> SchemaError:
     return SchemaError(
         f"`{name}` holds {value!r}, of which the day may be the first number or the second: say"
-        f"  --time-format '{one.form}'  or  --time-format '{other.form}'  (time_format=…)"
+        f"  {option('time_format', one.form)}  or  {option('time_format', other.form)}"
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sase.base.interface import option
 from sase.binding.bound import BoundComponent, Condition, IterationConjunct, Part, When, WindowKind
 from sase.binding.conditions.parts import with_values
 from sase.engine.blocks.block import Block, Key, Watermark
@@ -39,11 +40,6 @@ from sase.planning.plan.nodes import RunEvaluation
 TOO_MANY = (
     "the runs of this query need more memory than there is: narrow its conditions, give it a"
     " smaller WITHIN, or a stricter strategy such as skip_till_next_match"
-)
-# If every run may ignore every event, matches can be found without runs.
-WITHOUT_RUNS = (
-    '; the default plan keeps no runs, and output="compressed" (--output compressed) counts matches'
-    " without a list of them"
 )
 STRATEGIES = {
     StrategyName.SKIP_TILL_ANY_MATCH: nodes.ANY,
@@ -196,7 +192,11 @@ class RunCode:
         self.context.check(needed)
         if is_too_much(needed):
             is_any = strategy_of(self.node) == nodes.ANY
-            raise BudgetError(TOO_MANY + WITHOUT_RUNS * is_any)
+            without_runs = (
+                f"; the default plan keeps no runs, and {option('output', 'compressed')} counts"
+                " matches without a list of them"
+            )
+            raise BudgetError(TOO_MANY + without_runs * is_any)
 
 
 class RunEvaluationBase(Declared):

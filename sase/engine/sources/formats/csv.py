@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import re
-import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -18,6 +17,7 @@ from typing import Any, ClassVar, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sase.base.interface import option
 from sase.binding.input_options import READING_OPTIONS, Reading
 from sase.engine.columns.arrow.gate import prove_distinct
 from sase.engine.columns.arrow.python_rows import BEYOND
@@ -37,10 +37,10 @@ from sase.engine.sources.formats.dialect import dialect_of, lines_in, may_be_tab
 from sase.engine.sources.formats.text import (
     GREAT_AMONG_FLOATS,
     INTEGER,
-    NO_UNICODE,
     DecodedRow,
     TextFormat,
     fits_kind,
+    no_unicode,
     text_reader,
 )
 from sase.engine.sources.unify import unified
@@ -130,7 +130,8 @@ class CsvFormat(TextFormat):
         if own.decimal == ",":
             found.append("numbers have a decimal comma")
         if self.has_odd_bytes:
-            found.append("some text is not UTF-8: say its encoding, such as  --encoding cp1252")
+            such = option("encoding", "cp1252")
+            found.append(f"some text is not UTF-8: say its encoding, such as  {such}")
         return (f"in the events {', '.join(found)}",) if found else ()
 
     @property
@@ -269,7 +270,7 @@ class CsvFormat(TextFormat):
         """Return the columns by the first block; their names must be UTF-8."""
         names = self.own_columns(path)
         if not all(map(is_unicode, names)):
-            raise DataError(f"{path}, line 1: the header {NO_UNICODE}")
+            raise DataError(f"{path}, line 1: the header {no_unicode()}")
         prove_distinct(names, f"{path}, line 1: ")
         if self.is_arrows(path):
             return FileFormat.infer_schema(self, path)
@@ -332,7 +333,7 @@ class CsvFormat(TextFormat):
 
     def remedy(self, name: str) -> str:
         """Explain how to read a column as text."""
-        return f", or read the column as text with  --text {shlex.quote(name)}  (text={name!r})"
+        return f", or read the column as text with  {option('text', name)}"
 
     def odd_texts(self, paths: Sequence[str], name: str) -> list[str]:
         """Return the distinct values of a text column that are no numbers."""
@@ -401,7 +402,7 @@ class CsvFormat(TextFormat):
         name = header[at] if at < len(header) else None
         if _NOT_UTF8 in message:
             of = "this" if name is None else f"`{name}`"
-            return DataError(f"{where}: {of} {NO_UNICODE}", number, name)
+            return DataError(f"{where}: {of} {no_unicode()}", number, name)
         if value is not None and name is not None and name in kinds:
             why = f"{value[1]!r}: the values before are of the type {kinds[name]}"
             why += "; correct the row, or leave it out"

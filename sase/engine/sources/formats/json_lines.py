@@ -15,7 +15,7 @@ from sase.engine.columns.decode.strings import is_unicode
 from sase.engine.resources import Check, no_check
 from sase.engine.sources.formats.base import Scan
 from sase.engine.sources.formats.opening import beginning, opened
-from sase.engine.sources.formats.text import NO_UNICODE, DecodedRow, TextFormat
+from sase.engine.sources.formats.text import DecodedRow, TextFormat, no_unicode
 
 # Bytes searched at once; bytes of an Arrow block.
 PIECE, HEAD = 1 << 22, 1 << 20
@@ -58,7 +58,7 @@ class JsonLinesFormat(TextFormat):
             if isinstance(row, dict) and all(map(is_unicode, row)):
                 yield DecodedRow(number, text, row)
             elif isinstance(row, dict):
-                yield DecodedRow(number, text, None, f"a name in this line {NO_UNICODE}")
+                yield DecodedRow(number, text, None, f"a name in this line {no_unicode()}")
             else:
                 why = why or f"every line is an object, and this is {json.dumps(row)}"
                 yield DecodedRow(number, text, None, why, stream)

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import pyarrow as pa
 
+from sase.base.interface import option
 from sase.engine.columns.arrow.data_types import value_type
 from sase.engine.columns.arrow.python_rows import BEYOND, UNREADABLE
 from sase.engine.columns.decode.numbers import MOST_EXACT
@@ -42,7 +43,6 @@ GREAT_AMONG_FLOATS = (
     "no float has this value, and other values of the column are floats: give an identifier as"
     " text, a number that may be rounded with a point, such as 1.0e19"
 )
-NO_UNICODE = 'is not UTF-8: say the encoding, such as  --encoding cp1252  (encoding="cp1252")'
 
 
 class DecodedRow(NamedTuple):
@@ -330,7 +330,7 @@ def _misfit(value: object, known: type | None) -> tuple[str | None, type | None]
     if known not in (None, kind):
         return f"is {value!r}, and was of another kind in the lines before", known
     if isinstance(value, str) and not is_unicode(value):
-        return NO_UNICODE, kind
+        return no_unicode(), kind
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         return f"is {value}: {BEYOND}", kind
     return None, kind
@@ -343,3 +343,8 @@ def _python_type(kind: pa.DataType) -> type | None:
     if pa.types.is_boolean(kind):
         return bool
     return str if pa.types.is_string(kind) or pa.types.is_timestamp(kind) else None
+
+
+def no_unicode() -> str:
+    """The end of a message on bytes that are not UTF-8."""
+    return f"is not UTF-8: say the encoding, such as  {option('encoding', 'cp1252')}"
