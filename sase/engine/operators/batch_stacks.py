@@ -55,15 +55,14 @@ class WholeStacks:
 
     `gaps` are of negative components the level behind each gap, and the bit in a state. `measures`
     are the times of all events, or no numbers if the window counts events. `cells` is the number of
-    cells at first. If each event `takes` the instances that wait for it, the runs are of the next
-    match.
+    cells at first.
     """
 
     def __init__(
         self, levels: int, gaps: Gaps, keys: int, rows: int, reading: ScanInput, measures: Numbers,
-        span: int, cells: int, *, takes: bool = False,
+        span: int, cells: int,
     ) -> None:  # fmt: skip
-        self._rows, self._span, self._takes = rows, span, takes
+        self._rows, self._span = rows, span
         self._measures = frozen(measures)
         self._arrays = BatchStacks(
             np.empty((cells, FIELDS), np.int32),
@@ -106,7 +105,7 @@ class WholeStacks:
             self._make_room(step)
         # The room fits the last group of simultaneous events, some of which may be behind `end`.
         end = min(max(end, begin + self._room.shape[1] - 1), self._rows)
-        return BatchRange(begin, end, position, self._span, self._measures, self._takes)
+        return BatchRange(begin, end, position, self._span, self._measures)
 
     def _make_room_that_lacks(self, lacks: int) -> None:
         """Make the room for which the kernel stopped."""

@@ -87,8 +87,7 @@ class BatchAbsences(NamedTuple):
 class BatchRange(NamedTuple):
     """The rows to scan, the position of the first one, and the window.
 
-    `measures` are the times, or no numbers if the window counts events. If each event `takes` all
-    instances that wait for it, these leave their stack.
+    `measures` are the times, or no numbers if the window counts events.
     """
 
     begin: int
@@ -96,7 +95,6 @@ class BatchRange(NamedTuple):
     position: int
     span: int
     measures: Ints
-    takes: bool
 
 
 @inlined
@@ -145,8 +143,7 @@ def floor_of(absences: BatchAbsences | None, key: int, level: int) -> int:
 
 @inlined
 def try_level(
-    stacks: BatchStacks, absences: BatchAbsences | None, row: int, key: int, level: int, first: int,
-    takes: bool,
+    stacks: BatchStacks, absences: BatchAbsences | None, row: int, key: int, level: int, first: int
 ) -> bool:  # fmt: skip
     """Add an instance or a final event if a sequence leads up to it; return whether it is added."""
     cells, at, last = stacks.cells, stacks.at, stacks.counts.shape[1] - 1
@@ -160,8 +157,6 @@ def try_level(
         if reach < first or before < floor:
             stacks.counts[DROPPED, level] += 1
             return False
-        if takes:
-            stacks.heads[key, level - 1] = 0
     stacks.counts[PUSHED, level] += 1
     if level == last:
         final = stacks.finals[at[FINALS]]
@@ -193,7 +188,7 @@ def push_apart(
         while left != 0:  # from the last level down, since an event never follows itself
             level = top_bit(left)
             left ^= 1 << level
-            if try_level(stacks, None, row, key, level, first, sought.takes):
+            if try_level(stacks, None, row, key, level, first):
                 put_on_stack(stacks, at[COUNT] - 1, key, level)
     at[ALIVE] = first
 
@@ -220,9 +215,7 @@ def push_groups(
                 measures, span, stacks.cells, at[COUNT], row, first, known, oldest
             )
             for level in range(levels):
-                if (left >> level) & 1 and try_level(
-                    stacks, absences, row, key, level, first, sought.takes
-                ):
+                if (left >> level) & 1 and try_level(stacks, absences, row, key, level, first):
                     origin = origins[at[COUNT] - 1 - group]
                     origin[0], origin[1] = key, level
             if absences is not None:
