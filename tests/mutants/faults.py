@@ -582,7 +582,10 @@ FAULTS = [
     Fault("rows-window-too-short", ROWS, "if oldest >= bound:", "if oldest > bound:"),
     Fault("rows-reach-of-the-last", ROWS, "if level > 1 and before >= first:", "if level > 2:"),
     Fault(
-        "lines-window-of-a-piece", SHARED, "is_out(stacks, last, sure)", "is_out(stacks, first, sure)"
+        "lines-window-of-a-piece",
+        SHARED,
+        "is_out(stacks, last, sure)",
+        "is_out(stacks, first, sure)",
     ),
     Fault(
         "lines-wait-again",
