@@ -64,6 +64,7 @@ FUSED_SCAN, SCAN_KERNEL = (
 )
 
 ROWS = "sase/engine/kernels/scan/batch_scan.py"
+SHARED = f"{KLEENE}/shared_lines.py"
 UNION_ORDER, UNION = "sase/engine/kernels/scan/result_order.py", f"{OPERATORS}/branches/union.py"
 DETECTION = "sase/planning/branches.py"
 LAYOUT = "sase/engine/snapshots/layout.py"
@@ -580,7 +581,18 @@ FAULTS = [
     Fault("fused-past-the-room", SCAN_KERNEL, "written == out.shape[1]", "False"),
     Fault("rows-window-too-short", ROWS, "if oldest >= bound:", "if oldest > bound:"),
     Fault("rows-reach-of-the-last", ROWS, "if level > 1 and before >= first:", "if level > 2:"),
-    Fault("rows-wait-again", ROWS, "if takes:", "if takes and level > 1:"),
+    Fault(
+        "lines-window-of-a-piece",
+        SHARED,
+        "is_out(stacks, last, sure)",
+        "is_out(stacks, first, sure)",
+    ),
+    Fault(
+        "lines-wait-again",
+        SHARED,
+        "rip, heads[stack - 1] = waiting, 0",
+        "rip, heads[stack - 1] = waiting, waiting + 1",
+    ),
     Fault(
         "rows-ties-apart", ROWS, "ties[row] != ties[begin + room[PLACE, begun]]", "begun < events"
     ),

@@ -12,7 +12,7 @@ from sase.engine.columns.arrays import HUGE, Numbers
 from sase.engine.columns.kept_memory import reused
 
 # Numbers allocated as usual before pieces are used; numbers of the first and the largest piece.
-FIRST, LEAST, MOST = 1 << 23, HUGE // 8, HUGE
+FIRST, LEAST, MOST = 1 << 20, HUGE // 8, HUGE
 
 
 class ResultMemory:

@@ -55,15 +55,14 @@ class WholeStacks:
 
     `gaps` are of negative components the level behind each gap, and the bit in a state. `measures`
     are the times of all events, or no numbers if the window counts events. `cells` is the number of
-    cells at first. If each event `takes` the instances that wait for it, the runs are of the next
-    match. Events of the level `ends` and of later ones may be last.
+    cells at first. Events of the level `ends` and of later ones may be last.
     """
 
     def __init__(
         self, levels: int, gaps: Gaps, keys: int, rows: int, reading: ScanInput, measures: Numbers,
-        span: int, cells: int, *, takes: bool = False, ends: int | None = None,
+        span: int, cells: int, *, ends: int | None = None,
     ) -> None:  # fmt: skip
-        self._rows, self._span, self._takes = rows, span, takes
+        self._rows, self._span = rows, span
         self._ends = levels - 1 if ends is None else ends
         self._measures = frozen(measures)
         self._arrays = BatchStacks(
@@ -107,7 +106,7 @@ class WholeStacks:
             self._make_room(step)
         # The room fits the last group of simultaneous events, some of which may be behind `end`.
         end = min(max(end, begin + self._room.shape[1] - 1), self._rows)
-        return BatchRange(begin, end, position, self._span, self._measures, self._takes, self._ends)
+        return BatchRange(begin, end, position, self._span, self._measures, self._ends)
 
     def _make_room_that_lacks(self, lacks: int) -> None:
         """Make the room for which the kernel stopped."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 from sase.binding.bound import (
@@ -33,7 +33,6 @@ COUNTED = "ANALYZE counts runs one by one"
 class LineDrive(Drive):
     """Evaluates deterministic runs from columns to matches; it stores lines in its own arrays."""
 
-    has_series: bool
     compares: bool
     visits_all: bool = True
 
@@ -53,8 +52,7 @@ class LineDrive(Drive):
         reason = reason or cls._why_kept_otherwise(request)
         if reason is not None:
             return Declined(reason)
-        has_series = not all(each.is_single for each in runs.components)
-        return cls(_key_of(runs, request), has_series, bool(runs.conditions))
+        return cls(_key_of(runs, request), bool(runs.conditions))
 
     @classmethod
     def _why_another(cls, request: DriveRequest) -> str | None:
@@ -82,15 +80,6 @@ class SharedLinesDrive(LineDrive):
         " kernel"
     )
     every_need = (Need.MOST_OF_TYPES, Need.INTEGER_KEYS, Need.FEW_EVENTS, Need.FEW_KEYS)
-
-    @classmethod
-    def of(cls, request: DriveRequest) -> Self | Declined:
-        """Return the drive, with the stacks for many keys: those of single components, by type."""
-        made, runs = super().of(request), request.plan.runs
-        if isinstance(made, Declined) or runs is None or made.has_series:
-            return made
-        several = len(runs.components) > 1
-        return replace(made, by_rows=request.plan.options.many_keys if several else None)
 
     @classmethod
     def _why_kept_otherwise(cls, request: DriveRequest) -> str | None:

@@ -54,7 +54,7 @@ def drawn(
         events = events[:40]
     sizes = Options(
         block=random.choice([1, 5, 64, 1000]), chunk=random.choice([1, 3, 64, 4096]),
-        stack=random.choice([1, 4, 64]), many_keys=random.choice([1, 1 << 13]),
+        stack=random.choice([1, 4, 64]),
     )  # fmt: skip
     return random, events, replace(sase.compile(text, events), options=sizes)
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sase
+from sase.engine.kernels.kleene.line_scan import PIECE
 from sase.engine.operators.kleene.shared_line_store import SharedLineStore
 from sase.engine.pipeline.fused import scan
 from sase.lang.parser import parse_query
@@ -19,7 +20,7 @@ from sase.planning.physical.drive import request_of
 from sase.planning.physical.line_drives import SharedLinesDrive
 from tests import naive
 from tests.engine.pipeline import test_fused_lines as fused_lines
-from tests.engine.pipeline.unfused import unfused, whole_stacks
+from tests.engine.pipeline.unfused import unfused
 from tests.seeds import draw_numbers, share
 
 PATTERNS = [
@@ -33,17 +34,17 @@ COUNT = 400
 WIDE = 0x1E3779B97F4A7C15
 
 
-def stream(random: Random, keys: int, ties: float) -> pa.Table:
+def stream(random: Random, keys: int, ties: float, count: int = COUNT) -> pa.Table:
     """Events in the order of time."""
     # Of wide integers codes are given out by a table.
     apart = random.choice([1, 1, WIDE])
-    steps = [0 if random.random() < ties else random.choice([1, 1, 2]) for _ in range(COUNT)]
+    steps = [0 if random.random() < ties else random.choice([1, 1, 2]) for _ in range(count)]
     return pa.table({
         "ts": np.cumsum(steps),
-        "type": pa.array(random.choices("ABCDX", [4, 3, 3, 2, 1], k=COUNT)).dictionary_encode(),
-        "id": [random.randrange(keys) * apart % 2**62 for _ in range(COUNT)],
-        "k": [random.randrange(2) for _ in range(COUNT)],
-        "v": [random.randrange(10) for _ in range(COUNT)],
+        "type": pa.array(random.choices("ABCDX", [4, 3, 3, 2, 1], k=count)).dictionary_encode(),
+        "id": [random.randrange(keys) * apart % 2**62 for _ in range(count)],
+        "k": [random.randrange(2) for _ in range(count)],
+        "v": [random.randrange(10) for _ in range(count)],
     })  # fmt: skip
 
 
@@ -82,7 +83,7 @@ def test_they_are_those_of_blocks(seed: int, ties: float) -> None:
     events, text = stream(random, random.choice([1, 3, 20]), ties), query(random)
     sizes = Options(
         block=random.choice([1, 5, 64, 1000]), chunk=random.choice([1, 3, 64, 4096]),
-        stack=random.choice([1, 64]), many_keys=random.choice([1, 1 << 13]),
+        stack=random.choice([1, 64]),
     )  # fmt: skip
     plan = replace(sase.compile(text, events), options=sizes)
     assert SharedLinesDrive.drives(request_of(plan.operators))
@@ -109,7 +110,7 @@ def test_they_are_those_of_the_naive_matcher(seed: int) -> None:
         events = events.set_column(2, "id", pa.array(ids, pa.int64()))
     sizes = Options(
         block=random.choice([1, 3, 64]), chunk=random.choice([1, 3, 64]),
-        stack=random.choice([1, 4]), many_keys=random.choice([1, 1 << 13]),
+        stack=random.choice([1, 4]),
     )  # fmt: skip
     plan = replace(sase.compile(text, events), options=sizes)
     known = naive.match(parse_query(text), events.to_pylist())
@@ -122,27 +123,24 @@ def test_they_are_those_of_the_naive_matcher(seed: int) -> None:
 
 @pytest.mark.random
 @pytest.mark.parametrize("seed", draw_numbers(share(20)))
-@pytest.mark.parametrize("pattern", PATTERNS[:3])
-def test_stacks_of_rows_find_the_same(
-    pattern: str, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An event takes all that waits, but for one that is simultaneous with it.
+@pytest.mark.parametrize("ties", [0, 0.3, 0.9])
+def test_windows_of_some_pieces_and_of_a_part_of_one(seed: int, ties: float) -> None:
+    """The bounds of a window move once for each piece, and it ends between two of its events.
 
     Events may be tested by themselves, by a fixed value of a key or by a condition.
     """
-    rows = whole_stacks(monkeypatch)
-    for number, ties in enumerate((0, 0.3, 0.9)):
-        random = Random(3 * seed + number)
-        events = stream(random, random.choice([1, 3, 20]), ties)
-        key, within = random.choice(KEYS), random.choice(WINDOWS)
-        text = f"EVENT SEQ({pattern}) WHERE skip_till_next_match {{ {key} }} {within}"
-        sizes = Options(chunk=random.choice([1, 3, 64]), stack=random.choice([1, 64]), many_keys=1)
-        plan = replace(sase.compile(text, events), options=sizes)
-        expected = found(unfused(plan).run(events, threads=1))
-        rows.clear()
-        assert found(plan.run(events, threads=1)) == expected
-        if pa.types.is_int64(events["id"].type) and max(events["id"].to_pylist()) < COUNT:
-            assert rows
+    random, count = Random(seed), 6 * PIECE
+    events = stream(random, random.choice([1, 30, 3000]), ties, count)
+    pattern, key = random.choice(PATTERNS), random.choice(KEYS)
+    if "b.v" in key and "B b" not in pattern or "a.v" in key and "A a" not in pattern:
+        key = "[id]"
+    length = random.choice([5, PIECE // 3, PIECE, 2 * PIECE + 100])
+    within = f"WITHIN {length} EVENTS" if random.random() < 0.3 else f"WITHIN {length}"
+    text = f"EVENT SEQ({pattern}) WHERE skip_till_next_match {{ {key} }} {within}"
+    plan = sase.compile(text, events)
+    expected, fused = found(unfused(plan).run(events, threads=1)), plan.run(events, threads=1)
+    assert found(fused) == expected
+    assert paths(fused) == {"shared lines": count}
 
 
 def test_the_streams_are_worth_it() -> None:

@@ -12,10 +12,12 @@ In a series, each event is on the stack of its level. A line in the series has a
 event on: the event that took the line, or its first event. Other events of a series have no RIP.
 
 All events are loaded, so instances have the layout of `batch_scan`: one ring of small cells for all
-levels, numbered in the order of the events. `first` is the number of the first instance in the
-window of the current event. REACH is the number of the latest first event of any line through the
-instance. It never grows on the way down. So a walk stops at the first REACH before the window, and
-an instance with a lower number is over.
+levels, numbered in the order of the events. REACH is the number of the latest first event of any
+line through the instance. It never grows on the way down. So a walk stops at the first REACH before
+the window.
+
+Two numbers bound the window for a piece of events: `low` and `sure`. An instance between them, of
+which there are few, is in the window of an event if its measure is.
 
 A line cannot take an event that is simultaneous with its last one. So instances of a group of
 simultaneous events are put on their stacks behind the group. Until then BELOW names the stack. Only
@@ -31,11 +33,10 @@ from typing import NamedTuple
 from sase.engine.kernels.jit.arrow_memory import BLOCK, copy_blocks
 from sase.engine.kernels.jit.compiler import inlined, kernel
 from sase.engine.kernels.jit.intrinsics import low_bit, prefetch
-from sase.engine.kernels.jit.signatures import OutInt32Rows, OutInts, OutInts32
+from sase.engine.kernels.jit.signatures import Ints, OutInt32Rows, OutInts, OutInts32
 from sase.engine.kernels.kleene.line_scan import (
     BY_TIME,
     CODE,
-    MANY,
     PIECE,
     READ,
     LineStream,
@@ -43,8 +44,8 @@ from sase.engine.kernels.kleene.line_scan import (
 )
 from sase.engine.kernels.kleene.line_store import NO_EXTENT, NO_LINE, LineMatches, LineRules
 from sase.engine.kernels.kleene.run_nodes import DONE, FULL
-from sase.engine.kernels.scan.batch_scan import ALIVE, BELOW, COUNT, REACH, RIP, ROW, moved_on
-from sase.engine.kernels.sentinels import NOTHING
+from sase.engine.kernels.scan.batch_scan import ALIVE, BELOW, COUNT, REACH, RIP, ROW
+from sase.engine.kernels.sentinels import LATEST, NOTHING, window_start
 
 # The RIP of the first event of a line. From ALONE down, the RIP of an instance that only its own
 # lines have; from LATER down, the BELOW of an instance that is on no stack yet.
@@ -59,8 +60,10 @@ NEXT, OF_SERIES, SIZE = range(3)
 PUT_OFF = 3
 # Where a walk stores its choices by level, after the arrays of a piece.
 CHOICE, MOST_CHOICES = READ, 8
-# By how many events the fetching of instances is ahead; that of heads is by twice as many.
-AHEAD = 16
+# By how many events the fetching of heads is ahead.
+AHEAD = 32
+# The instances that a bound of the window passes at a time.
+STRIDE = 64
 
 
 class LineStacks(NamedTuple):
@@ -76,34 +79,51 @@ class LineStacks(NamedTuple):
     at: OutInts
 
 
-@inlined
-def fetch_tops(
-    stream: LineStream, stacks: LineStacks, begin: int, place: int, count: int, last: int,
-    room: OutInts,
-) -> None:  # fmt: skip
-    """Prefetch the heads of a later event, and the instance from which a later walk begins."""
-    cells, heads = stacks.cells, stacks.heads
-    prefetch(heads, room[CODE + min(place + 2 * AHEAD, count - 1)])
-    ahead = min(place + AHEAD, count - 1)
-    if stream.takes[begin + ahead] >> last:
-        top = heads[room[CODE + ahead] + last - 1] - 1
-        prefetch(cells, (top & (cells.shape[0] - 1)) * cells.shape[1])
+class LineWindow(NamedTuple):
+    """The window of the event of a row: `measures` are the times, or none if it counts events.
+
+    All instances before the number `low` are out of it, and none from the number `sure` on.
+    """
+
+    measures: Ints
+    span: int
+    row: int
+    low: int
+    sure: int
 
 
 @inlined
-def push_instance(
-    stacks: LineStacks, stack: int, row: int, rip: int, reach: int, later: bool
-) -> None:
-    """Put an instance on top of a stack, or note that it will be put there `later`."""
-    number = stacks.at[COUNT]
-    cell = stacks.cells[number & (stacks.cells.shape[0] - 1)]
-    cell[ROW], cell[RIP], cell[REACH] = row, rip, reach
-    if later:
-        cell[BELOW] = LATER - stack
-    else:
-        cell[BELOW] = stacks.heads[stack] - 1
-        stacks.heads[stack] = number + 1
-    stacks.at[COUNT] = number + 1
+def is_out(stacks: LineStacks, window: LineWindow, number: int) -> bool:
+    """Whether an instance is out of a window, by its measure."""
+    row = stacks.cells[number & (stacks.cells.shape[0] - 1), ROW]
+    if window.measures.shape[0] == 0:
+        return bool(row < window_start(window.row, window.span))
+    start = window_start(window.measures[window.row], window.span)
+    return bool(window.measures[row] < start)
+
+
+@inlined
+def is_in(stacks: LineStacks, window: LineWindow, number: int) -> bool:
+    """Whether an instance, or `NOTHING`, is in a window."""
+    if number >= window.sure:
+        return True
+    return bool(number >= window.low and not is_out(stacks, window, number))
+
+
+@inlined
+def window_of_piece(
+    stacks: LineStacks, measures: Ints, span: int, row: int, count: int
+) -> LineWindow:
+    """Return the window of events from a row on, of which there are `count`."""
+    low, behind = stacks.at[ALIVE], stacks.at[COUNT]
+    first = LineWindow(measures, span, row, 0, 0)
+    last = LineWindow(measures, span, row + count - 1, 0, 0)
+    while low + STRIDE < behind and is_out(stacks, first, low + STRIDE):
+        low += STRIDE
+    sure = low
+    while sure < behind and is_out(stacks, last, sure):
+        sure += STRIDE
+    return LineWindow(measures, span, row, low, sure if sure < behind else LATEST)
 
 
 @inlined
@@ -154,8 +174,8 @@ def write_match(
 
 @inlined
 def write_taken(
-    stacks: LineStacks, output: LineMatches, room: OutInts, depth: int, rip: int, first: int,
-    behind: int, last: int, event: int, size: int,
+    stacks: LineStacks, output: LineMatches, room: OutInts, depth: int, rip: int,
+    window: LineWindow, behind: int, last: int, event: int, size: int,
 ) -> bool:  # fmt: skip
     """Write a match for each line of `depth` levels that an instance took, while there is room.
 
@@ -167,9 +187,9 @@ def write_taken(
     room[CHOICE + level] = rip
     while level < depth:
         number = room[CHOICE + level]
-        if number >= (first if level < depth - 1 else max(first, behind + 1)):
+        if is_in(stacks, window, number) and (level < depth - 1 or number > behind):
             cell = cells[number & mask]
-            if cell[REACH] >= first:
+            if is_in(stacks, window, cell[REACH]):
                 if level > 0:
                     level -= 1
                     room[CHOICE + level] = cell[RIP]
@@ -186,15 +206,15 @@ def write_taken(
 
 @inlined
 def write_put_off(
-    rules: LineRules, stacks: LineStacks, output: LineMatches, room: OutInts, top: int, first: int,
-    behind: int, event: int,
+    rules: LineRules, stacks: LineStacks, output: LineMatches, room: OutInts, top: int,
+    window: LineWindow, behind: int, event: int,
 ) -> bool:  # fmt: skip
     """Write the matches of lines that were put off, down to a number, and put off the others."""
     series, most = stacks.series, stacks.series.shape[0] - BLOCK
     size = series[top + SIZE]
     series[most - size] = series[top + OF_SERIES]
     is_written = write_taken(
-        stacks, output, room, rules.series, series[top + NEXT], first, behind, rules.levels - 1,
+        stacks, output, room, rules.series, series[top + NEXT], window, behind, rules.levels - 1,
         event, size,
     )  # fmt: skip
     series[top + NEXT] = room[CHOICE + rules.series - 1]
@@ -203,8 +223,8 @@ def write_put_off(
 
 @inlined
 def write_series(
-    rules: LineRules, stacks: LineStacks, output: LineMatches, room: OutInts, key: int, first: int,
-    event: int,
+    rules: LineRules, stacks: LineStacks, output: LineMatches, room: OutInts, key: int,
+    window: LineWindow, event: int,
 ) -> int:  # fmt: skip
     """Write the matches of all lines in their series; return the missing room, or `DONE`.
 
@@ -216,9 +236,9 @@ def write_series(
     series, last = stacks.series, rules.levels - 1
     if number >= stacks.at[GROUP]:  # the last event of all these lines is simultaneous
         return DONE
-    while number >= first:
+    while is_in(stacks, window, number):
         cell = cells[number & mask]
-        if cell[REACH] < first:
+        if not is_in(stacks, window, cell[REACH]):
             break
         if size + 1 + top + PUT_OFF > most:
             return NO_EXTENT
@@ -230,10 +250,10 @@ def write_series(
         if rip != NOTHING and size + 1 >= rules.least:
             behind = NOTHING if is_alone else below
             if not write_taken(
-                stacks, output, room, level, rip, first, behind, last, event, size + 1
+                stacks, output, room, level, rip, window, behind, last, event, size + 1
             ):
                 return FULL
-            if level > 0 and not is_alone and room[CHOICE + level - 1] >= first:
+            if level > 0 and not is_alone and is_in(stacks, window, room[CHOICE + level - 1]):
                 series[top + NEXT] = room[CHOICE + level - 1]
                 series[top + OF_SERIES] = series[most - size - 1]
                 series[top + SIZE] = size + 1
@@ -243,32 +263,32 @@ def write_series(
         elif (
             top > 0
             and series[top - PUT_OFF + SIZE] == size
-            and not write_put_off(rules, stacks, output, room, top - PUT_OFF, first, below, event)
+            and not write_put_off(rules, stacks, output, room, top - PUT_OFF, window, below, event)
         ):
             return FULL
         number = below
     while top > 0:
         top -= PUT_OFF
-        if not write_put_off(rules, stacks, output, room, top, first, NOTHING, event):
+        if not write_put_off(rules, stacks, output, room, top, window, NOTHING, event):
             return FULL
     return DONE
 
 
 @inlined
 def complete(
-    rules: LineRules, stacks: LineStacks, output: LineMatches, room: OutInts, row: int, key: int,
-    first: int,
+    rules: LineRules, stacks: LineStacks, output: LineMatches, room: OutInts, key: int,
+    window: LineWindow,
 ) -> int:  # fmt: skip
     """Write the matches that an event of the last level completes, or none if there is no room."""
     matches, events, why = output.sizes[0], output.sizes[1], DONE
-    level, event = rules.levels - 2, stacks.at[OFFSET] + row
+    level, event = rules.levels - 2, stacks.at[OFFSET] + window.row
     if rules.series < rules.levels:
-        why = write_series(rules, stacks, output, room, key, first, event)
+        why = write_series(rules, stacks, output, room, key, window, event)
     else:
         rip = stacks.heads[key + level] - 1
-        if rip < first or reach_of(rules, stacks, rip, level) < first:
+        if not is_in(stacks, window, reach_of(rules, stacks, rip, level)):
             return DONE
-        if write_taken(stacks, output, room, level + 1, rip, first, NOTHING, level + 1, event, 0):
+        if write_taken(stacks, output, room, level + 1, rip, window, NOTHING, level + 1, event, 0):
             stacks.heads[key + level] = 0
         else:
             why = FULL
@@ -281,22 +301,37 @@ def complete(
 
 
 @inlined
+def push_instance(
+    stacks: LineStacks, stack: int, row: int, rip: int, reach: int, later: bool
+) -> None:
+    """Put an instance on top of a stack, or note that it will be put there `later`."""
+    number = stacks.at[COUNT]
+    cell = stacks.cells[number & (stacks.cells.shape[0] - 1)]
+    cell[ROW], cell[RIP], cell[REACH] = row, rip, reach
+    if later:
+        cell[BELOW] = LATER - stack
+    else:
+        cell[BELOW] = stacks.heads[stack] - 1
+        stacks.heads[stack] = number + 1
+    stacks.at[COUNT] = number + 1
+
+
+@inlined
 def take_event(
-    rules: LineRules, stream: LineStream, stacks: LineStacks, row: int, key: int, level: int,
-    first: int,
+    rules: LineRules, stacks: LineStacks, window: LineWindow, key: int, level: int, begins: bool,
+    has_ties: bool,
 ) -> None:  # fmt: skip
     """Let an event take all lines that wait for it, begin a line, or continue a series."""
     heads, stack, is_in_series = stacks.heads, key + level, level == rules.series
     rip, reach = NOTHING, stacks.at[COUNT]
-    if (stream.begins[row - stream.row] >> level) & 1:
+    if begins or not is_in_series:
         if level == 0:
             rip = FIRST
-            stacks.at[BEGUN] += 1
         else:
             waiting = heads[stack - 1] - 1
-            if waiting >= first:
+            if waiting >= window.low:
                 reach = reach_of(rules, stacks, waiting, level - 1)
-                if reach >= first:
+                if is_in(stacks, window, reach):
                     rip, heads[stack - 1] = waiting, 0
     if is_in_series:
         top = heads[stack] - 1
@@ -304,15 +339,23 @@ def take_event(
         if rip != NOTHING:
             rip = ALONE - rip if is_tied else rip
         else:  # the event continues the lines of the stack
-            if is_tied or top < first:
+            if is_tied or top < window.low:
                 return
-            reach = stacks.cells[top & (stacks.cells.shape[0] - 1), REACH]
-            if reach < first:
+            reach = int(stacks.cells[top & (stacks.cells.shape[0] - 1), REACH])
+            if not is_in(stacks, window, reach):
                 return
     elif rip == NOTHING:
         return
-    later = stream.ties.shape[0] > 0 and not is_in_series
-    push_instance(stacks, stack, row, rip, reach, later)
+    push_instance(stacks, stack, window.row, rip, reach, has_ties and not is_in_series)
+
+
+@inlined
+def count_begun(stream: LineStream, stacks: LineStacks, begin: int, behind: int) -> None:
+    """Count the lines that events begin."""
+    lines = 0
+    for place in range(begin, behind):
+        lines += stream.begins[place] & 1
+    stacks.at[BEGUN] += lines
 
 
 @kernel
@@ -321,40 +364,43 @@ def fused_shared_lines(
     behind: int,
 ) -> int:  # fmt: skip
     """Apply events of columns from where the last call stopped; write the completed matches."""
-    cells, at, last, begin = stacks.cells, stacks.at, rules.levels - 1, stacks.at[EVENT]
+    heads, at, last, begin = stacks.heads, stacks.at, rules.levels - 1, stacks.at[EVENT]
     measures = stream.times if rules.measure == BY_TIME else stream.times[:0]
-    span, first, known, oldest = rules.span, at[ALIVE], NOTHING, 0
-    is_far = stacks.heads.shape[0] >= MANY * last  # few keys stay in the cache
+    has_ties = stream.ties.shape[0] > 0
+    is_plain = rules.series != 0 and not has_ties
     at[OFFSET] = stream.position - stream.row
     while begin < behind:
         count = min(PIECE, behind - begin)
-        row = stream.row + begin
-        first, known, oldest = moved_on(measures, span, cells, at[COUNT], row, first, known, oldest)
-        at[ALIVE], at[EVENT] = first, begin
-        if at[COUNT] - first + count > cells.shape[0]:
+        piece = window_of_piece(stacks, measures, rules.span, stream.row + begin, count)
+        at[ALIVE], at[EVENT] = piece.low, begin
+        if at[COUNT] - piece.low + count > stacks.cells.shape[0]:
             return NO_LINE
         read_codes(stream, begin, count, last, room)
+        for place in range(AHEAD):
+            prefetch(heads, room[CODE + place])
         for place in range(count):
-            row, key = stream.row + begin + place, room[CODE + place]
-            if is_far:
-                fetch_tops(stream, stacks, begin, place, count, last, room)
+            row, key = piece.row + place, room[CODE + place]
             takes = int(stream.takes[begin + place])
+            prefetch(heads, room[CODE + place + AHEAD])
+            if takes == 1 and is_plain:  # a first event, as most are
+                push_instance(stacks, key, row, FIRST, at[COUNT], False)
+                continue
             if takes == 0:
                 continue
             level = low_bit(takes)
-            if stream.ties.shape[0] > 0:
-                begin_group(stream, stacks, row, first)
-            if level > 0:
-                first, known, oldest = moved_on(
-                    measures, span, cells, at[COUNT], row, first, known, oldest
-                )
+            window = LineWindow(measures, rules.span, row, piece.low, piece.sure)
+            if has_ties:
+                begin_group(stream, stacks, row, piece.low)
             if level < last:
-                take_event(rules, stream, stacks, row, key, level, first)
-                continue
-            why = complete(rules, stacks, output, room, row, key, first)
-            if why != DONE:
-                at[ALIVE], at[EVENT] = first, begin + place
-                return why
+                begins = (stream.begins[begin + place] >> level) & 1 == 1
+                take_event(rules, stacks, window, key, level, begins, has_ties)
+            elif heads[key + last - 1] > piece.low:
+                why = complete(rules, stacks, output, room, key, window)
+                if why != DONE:
+                    count_begun(stream, stacks, begin, begin + place)
+                    at[EVENT] = begin + place
+                    return why
+        count_begun(stream, stacks, begin, begin + count)
         begin += count
-    at[ALIVE], at[EVENT] = first, behind
+    at[EVENT] = behind
     return DONE

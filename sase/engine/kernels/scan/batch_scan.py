@@ -87,9 +87,8 @@ class BatchAbsences(NamedTuple):
 class BatchRange(NamedTuple):
     """The rows to scan, the position of the first one, and the window.
 
-    `measures` are the times, or no numbers if the window counts events. If each event `takes` all
-    instances that wait for it, these leave their stack. Levels from `ends` on may be last; such an
-    instance is its own BEFORE.
+    `measures` are the times, or no numbers if the window counts events. Levels from `ends` on may
+    be last; such an instance is its own BEFORE.
     """
 
     begin: int
@@ -97,7 +96,6 @@ class BatchRange(NamedTuple):
     position: int
     span: int
     measures: Ints
-    takes: bool
     ends: int
 
 
@@ -148,7 +146,7 @@ def floor_of(absences: BatchAbsences | None, key: int, level: int) -> int:
 @inlined
 def try_level(
     stacks: BatchStacks, absences: BatchAbsences | None, row: int, key: int, level: int, first: int,
-    takes: bool, ends: int,
+    ends: int,
 ) -> bool:  # fmt: skip
     """Add an instance or a final event if a sequence leads up to it; return whether it is added."""
     cells, at, last = stacks.cells, stacks.at, stacks.counts.shape[1] - 1
@@ -162,8 +160,6 @@ def try_level(
         if reach < first or before < floor:
             stacks.counts[DROPPED, level] += 1
             return False
-        if takes:
-            stacks.heads[key, level - 1] = 0
     stacks.counts[PUSHED, level] += 1
     if level >= ends:
         final = stacks.finals[at[FINALS]]
@@ -197,7 +193,7 @@ def push_apart(
         while left != 0:  # from the last level down, since an event never follows itself
             level = top_bit(left)
             left ^= 1 << level
-            if try_level(stacks, None, row, key, level, first, sought.takes, sought.ends):
+            if try_level(stacks, None, row, key, level, first, sought.ends):
                 put_on_stack(stacks, at[COUNT] - 1, key, level)
     at[ALIVE] = first
 
@@ -225,7 +221,7 @@ def push_groups(
             )
             for level in range(levels):
                 if (left >> level) & 1 and try_level(
-                    stacks, absences, row, key, level, first, sought.takes, sought.ends
+                    stacks, absences, row, key, level, first, sought.ends
                 ):
                     origin = origins[at[COUNT] - 1 - group]
                     origin[0], origin[1] = key, level

@@ -38,7 +38,8 @@ class SharedLineStore(LineStore):
             np.empty(SERIES + BLOCK, np.int64),
             at,
         )
-        self._piece = np.empty(READ + shared.MOST_CHOICES, np.int64)
+        # Zeros, since the kernel fetches the heads of keys behind those of a piece.
+        self._piece = np.zeros(READ + shared.MOST_CHOICES, np.int64)
         return True
 
     def rewind(self) -> None:
@@ -56,10 +57,6 @@ class SharedLineStore(LineStore):
         elif why == NO_EXTENT:
             self._stacks = self._stacks._replace(series=self._doubled(self._stacks.series))
         return PAUSED if why in (NO_LINE, NO_EXTENT) else int(why)
-
-    def count_begun(self, lines: int) -> None:
-        """Count lines that events begin in other stacks."""
-        self._stacks.at[shared.BEGUN] += lines
 
     # ------------------------------------------------------------ room
 

@@ -12,19 +12,16 @@ keeps the lines that wait for the same events in one stack.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Generator, Iterator
+from typing import Any
 from weakref import proxy
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.binding.bound import WindowKind
 from sase.engine.blocks.block import Block, EventRange, Watermark
 from sase.engine.columns import Events
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.result_memory import ResultMemory
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.signatures import frozen
 from sase.engine.kernels.kleene.line_scan import LineStream
@@ -32,10 +29,8 @@ from sase.engine.kernels.kleene.run_nodes import DONE, FULL
 from sase.engine.kernels.scan.admission import look_up_states
 from sase.engine.kernels.scan.fused_scan import ADDRESS
 from sase.engine.kernels.sentinels import NOTHING
-from sase.engine.operators.batch_stacks import MOST_NUMBERS, WholeStacks, may_have_rows
+from sase.engine.operators.batch_stacks import MOST_NUMBERS
 from sase.engine.operators.bindings.bindings import Bindings
-from sase.engine.operators.bindings.columnar import ColumnarBindings
-from sase.engine.operators.contract import span_of
 from sase.engine.operators.kleene.evaluation import RunEvaluationBase
 from sase.engine.operators.kleene.line_store import LineStore
 from sase.engine.operators.kleene.run_operator import RunOperator
@@ -43,14 +38,11 @@ from sase.engine.operators.kleene.shared_line_store import SharedLineStore
 from sase.engine.operators.kleene.stretch_store import StretchStore
 from sase.engine.operators.transformation import Results, TransformationState
 from sase.engine.pipeline.fused.scan import (
-    ADMITTED,
     CODES_AS_THEY_ARE,
-    MOST,
     NO_DIGITS,
     SHARE,
     far_apart,
     numbers_of_keys,
-    reading_of,
 )
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.physical.drive import Need
@@ -63,7 +55,6 @@ BLOCKS = 4
 # The kernel visits every event. It pays if a `SHARE` of the first events is of the query's types.
 FIRST = 1 << 12
 ONE_NUMBER = bytes(8)
-Stacks = TypeVar("Stacks")
 # The parts of a stopwatch.
 EVALUATION, OUTPUT = 1, 2
 
@@ -86,8 +77,7 @@ class FusedLines:
         self._pipeline, self._top = proxy(pipeline), top
         self._evaluation: RunEvaluationBase = evaluation
         self._shares = isinstance(drive, SharedLinesDrive)
-        self._by_rows = drive.by_rows
-        self._has_series, self._stopwatch = drive.has_series, pipeline.stopwatch
+        self._stopwatch = pipeline.stopwatch
         self.use = pipeline.use_of(drive.name)
         self._codes = pipeline.dictionary.codes_of(evaluation.key)
         # The numbers of keys, once it is certain that events can be fused; none if a table gives
@@ -111,12 +101,14 @@ class FusedLines:
         if not self.takes_all(events):
             self.use.refused = None if self._refused is None else self._refused.value
             return 0
+        yield from self._run_all(events)
+        return count
+
+    def _run_all(self, events: Events) -> Generator[Results, None, None]:
+        """Yield the results of all events, which can be fused."""
         assert self._arrays is not None
-        if self._is_by_rows(count):
-            yield from self._run_by_rows(events)
-            return count
         pipeline, evaluation, at = self._pipeline, self._evaluation, self._pipeline.at
-        lines = self._lines
+        count, lines = len(events), self._lines
         keys, digits = forms_of(self._arrays), self._codes.digits
         digits, by_code = NO_DIGITS if digits is None else digits, self._states_of(events)
         codes = np.empty(0, np.int64)
@@ -125,7 +117,7 @@ class FusedLines:
         step = size if self._has_table else BLOCKS * size
         for begin in range(0, count, step):
             piece = self._block(events, begin, min(begin + step, count), position)
-            states = _by_type(by_code, events.types[piece.rows])
+            states = states_by_code(by_code, events.types[piece.rows])
             if self._has_table:
                 codes = self._looked_up(piece, states)
                 lines.make_room_for_keys(pipeline.dictionary.size(evaluation.key))
@@ -144,72 +136,6 @@ class FusedLines:
                 pipeline.check(0)
                 pipeline.evict_when_due()
         yield from self._results(evaluation.flushed(DONE))
-        return count
-
-    def _is_by_rows(self, events: int) -> bool:
-        """Whether there are enough keys for stacks of rows."""
-        keys = self._pipeline.dictionary.size(self._evaluation.key)
-        levels, many = len(self._pipeline.plan.positives), self._by_rows
-        is_many = self._shares and not self._has_table and many is not None and keys >= many
-        return is_many and may_have_rows(events, levels)
-
-    def _run_by_rows(self, events: Events) -> Generator[Results, None, None]:
-        """Yield the results of all events: each takes the runs of its key that wait for it."""
-        pipeline, evaluation, lines = self._pipeline, self._evaluation, self._lines
-        count = len(events)
-        at, options, levels = pipeline.at, pipeline.plan.options, len(pipeline.plan.positives)
-        assert isinstance(lines, SharedLineStore)
-        whole = self._stacks_of_rows(events, partial(WholeStacks, levels, None, takes=True))
-        memory, position, begin = ResultMemory(), at.events, 0
-        room = memory.empty(levels, options.chunk)
-        pipeline.warnings.note_types(events, slice(0, count))
-        while True:
-            end = min(begin + MOST, count)
-            found = whole.push(begin, end, position, ADMITTED, room)
-            evaluation.see(found.admitted)
-            evaluation.count_made(found.written)
-            is_full = found.written == room.shape[1]
-            made, room = memory.detach(room, found.written)
-            begin = found.reached
-            at.events = at.numbers = position + begin
-            yield from self._results(iter([ColumnarBindings([*made], [None] * levels)]))
-            pipeline.watch(at.events)
-            pipeline.check(0)
-            if begin == count and not is_full:
-                break
-        lines.count_begun(int(whole.counts[0][0]))
-
-    def _stacks_of_rows(self, events: Events, made: Callable[..., Stacks]) -> Stacks:
-        """Make the stacks of rows for all events."""
-        evaluation, pipeline = self._evaluation, self._pipeline
-        assert self._arrays is not None
-        types, states = self._admitted(events)
-        # Kernels read these by address.
-        self._columns = [*map(np.ascontiguousarray, (events.ts, types)), *self._arrays]
-        reading = reading_of(events, self._columns, states, self._codes.digits)
-        window, keys = evaluation.node.window, pipeline.dictionary.size(evaluation.key)
-        is_of_time = window is None or window.kind is WindowKind.TIME
-        measures = events.ts if is_of_time else events.ts[:0]
-        sizes = span_of(window), pipeline.plan.options.stack
-        return made(keys, len(events), reading, measures, *sizes)
-
-    def _admitted(self, events: Events) -> tuple[NDArray[Any], Numbers]:
-        """The types of events, and the levels that admit each type by its code plus one.
-
-        If events are tested, the levels that admit an event are its type.
-        """
-        by_code, evaluation, count = self._states_of(events), self._evaluation, len(events)
-        if not evaluation.tests_each:
-            return events.types, frozen(by_code.astype(np.int64))
-        takes, step = np.empty(count, np.uint8), BLOCKS * self._pipeline.plan.options.block
-        for begin in range(0, count, step):
-            piece = self._block(events, begin, min(begin + step, count), self._pipeline.at.events)
-            states = _by_type(by_code, events.types[piece.rows])
-            takes[piece.rows] = evaluation.narrowed(piece, states)
-            rejected = np.count_nonzero(states) - np.count_nonzero(takes[piece.rows])
-            evaluation.see(int(rejected))  # all others are seen when they are pushed
-        codes = np.arange(-1, 1 << len(self._pipeline.plan.positives), dtype=np.int64)
-        return takes, frozen(np.maximum(codes, 0))
 
     @property
     def _lines(self) -> LineStore | StretchStore:
@@ -290,7 +216,7 @@ class FusedLines:
         types = events.types[:FIRST]
         if events.by_type or not len(types):
             return False
-        known = np.count_nonzero(_by_type(self._states_of(events), types))
+        known = np.count_nonzero(states_by_code(self._states_of(events), types))
         return bool(known >= SHARE * len(types))
 
     def _looked_up(self, piece: Block, states: NDArray[np.uint8]) -> Numbers:
@@ -311,7 +237,7 @@ class FusedLines:
         return Block(stretch, number, number, events.ts[begin:end], number, number, coding)
 
 
-def _by_type(by_code: NDArray[np.uint8], types: NDArray[Any]) -> NDArray[np.uint8]:
+def states_by_code(by_code: NDArray[np.uint8], types: NDArray[Any]) -> NDArray[np.uint8]:
     """Look up the states of events by the codes of their types, of which there may be only one."""
     if len(by_code) == 2 and types.min() == 0:
         return np.full(len(types), by_code[1])
