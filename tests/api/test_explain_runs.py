@@ -112,7 +112,7 @@ def test_a_list_is_named_only_where_it_is_large() -> None:
     assert sase.explain(small, EVENTS).to_dict()["form"]["output"] == "all"
     large = " ".join(str(sase.explain("EVENT SEQ(A+ a[], B b)", EVENTS)).split())
     assert "output all: a list takes at least " in large
-    assert "--output count, holds and counts them without it" in large
+    assert 'output="compressed" holds and counts them without it' in large
     said = "output non_overlap: a list takes at least"
     pruned = ("SEQ(A+ a[], B b)", "SEQ(A+ a[], B b) HAVING a.len > 1")
     for pattern in (*pruned, "SEQ(A+ a[], B b, !(C c)) WITHIN 200"):
