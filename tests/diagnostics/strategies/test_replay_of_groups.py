@@ -10,7 +10,7 @@ import pytest
 import sase
 from sase.api.compiled_query import compile_query
 from sase.binding.input_options import InputOptions
-from sase.diagnostics.strategies.comparison import SEVERAL, Differences, runs_of
+from sase.diagnostics.strategies.comparison import SEVERAL, Differences, FoundMatches, runs_of
 from sase.engine.sources.discovered import Discovered
 from sase.errors import SaseError
 from sase.lang.ast import StrategyName
@@ -18,6 +18,10 @@ from tests.drawing.examples import Example, example
 from tests.seeds import draw_numbers, share, tries
 
 ANY, NEXT = StrategyName.SKIP_TILL_ANY_MATCH, StrategyName.SKIP_TILL_NEXT_MATCH
+
+
+def found_by(matches: sase.Matches) -> FoundMatches:
+    return FoundMatches(ANY, matches, runs_of(matches))
 
 
 def drawn_under(drawn: Example, strategy: StrategyName) -> Example:
@@ -31,7 +35,7 @@ def faults(drawn: Example, seen: Counter[str]) -> list[str]:
     loose, strict = (drawn_under(drawn, each) for each in (ANY, NEXT))
     try:
         many, few = (
-            runs_of(sase.match(each.query.text, each.rows, types=each.keywords["types"]))
+            found_by(sase.match(each.query.text, each.rows, types=each.keywords["types"]))
             for each in (loose, strict)
         )
     except SaseError:
@@ -40,11 +44,9 @@ def faults(drawn: Example, seen: Counter[str]) -> list[str]:
     known = compile_query(strict.query.text, source)
     differences = Differences(known.bound, known.unoptimized, source.events, 10_000)
     found = []
-    for matches, is_lacking in (
-        ([each for each in many if each not in set(few)], True),
-        (few, False),
-    ):
-        told = list(differences.between([(NEXT, []), (ANY, matches)]))[0]
+    for matches, others, is_lacking in ((many, few, True), (few, few._replace(runs=[]), False)):
+        stricter = others._replace(strategy=NEXT)
+        told = next(differences.between([stricter, matches]))
         for match in told.matches:
             if match.reasons == (SEVERAL,):
                 continue
@@ -69,12 +71,12 @@ def test_the_first_iteration_may_be_of_any_branch() -> None:
     """A run that waits for a group takes an event that begins any of its branches."""
     rows = [{"type": each, "ts": ts} for ts, each in enumerate("HCB")]
     text = "EVENT SEQ(H h, (SEQ(B a) OR SEQ(C c, D d))+ g[]) WHERE {} WITHIN 9"
-    (match,) = runs_of(sase.match(text.format("skip_till_any_match"), rows))
+    every = found_by(sase.match(text.format("skip_till_any_match"), rows))
     assert not len(sase.match(text.format("skip_till_next_match"), rows))
     source = Discovered.of(rows, InputOptions())
     known = compile_query(text.format("skip_till_next_match"), source)
     differences = Differences(known.bound, known.unoptimized, source.events, 10)
-    (told,) = list(differences.between([(NEXT, []), (ANY, [match])]))[:1]
+    told = next(differences.between([every._replace(strategy=NEXT, runs=[]), every]))
     assert [each.reasons for each in told.matches] == [
         ("skips row 1, a C that could begin c: skip till next match must take it",)
     ]
