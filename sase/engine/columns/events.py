@@ -108,6 +108,10 @@ class Events:
     def __len__(self) -> int:
         return len(self.ts)
 
+    def rows_up_to(self, position: int) -> int:
+        """About how many rows precede a position, of those that are good."""
+        return position * (len(self) + self.left_out) // max(len(self), 1)
+
     def column(self, name: str, type_name: str) -> EventColumn:
         """Return the column that holds an attribute of the events of one type."""
         return self.by_type.get((type_name, name)) or self.columns[name]

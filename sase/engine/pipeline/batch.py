@@ -298,7 +298,7 @@ def _in_memory(
         return open_pipeline(plan, watch=watch, clock=overseen.clock, check=overseen.check)
 
     def watch(position: int) -> None:
-        overseen.watch(position * (len(loaded) + loaded.left_out) // max(len(loaded), 1))
+        overseen.watch(loaded.rows_up_to(position))
 
     fresh = [fresh_one()]
     count = threads_that_pay(rows.inputs.num_rows) if threads is None else threads

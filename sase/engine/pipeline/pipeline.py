@@ -158,7 +158,8 @@ class Pipeline:
         self.quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
         self.shape = ResultSchema.of(plan, self.dictionary.texts)
         self.warnings = RunWarnings(plan, self.context.overflows)
-        self._left_out = 0  # complete events without a position
+        # Of complete events some may have no position.
+        self._rows_up_to: Callable[[int], int] = int
         # The counters of pipelines that searched other events.
         self._others: tuple[Counted, ...] = ()
         # The paths by the drives of the plan, and by that for admitted events, and their uses.
@@ -241,7 +242,7 @@ class Pipeline:
         self.state.check_open()
         self.state.is_finished = True
         rows = inputs.numbers
-        self._left_out = events.left_out
+        self._rows_up_to = events.rows_up_to
         self.warnings.note_whole(events)
         self.state.history = RowHistory((HistorySegment.of(0, inputs, events, rows),))
         if self.quarantine is not None:
@@ -536,7 +537,7 @@ class Pipeline:
         return partial(
             Report,
             # Of pushed rows some may be late, and some wait.
-            rows=self.reorder_buffer.arrived or self.at.events + self._left_out + total,
+            rows=self.reorder_buffer.arrived or self._rows_up_to(self.at.events) + total,
             bad=total if is_finished else bad,
             quarantined=table,
             late=self.reorder_buffer.late.count,

@@ -159,7 +159,7 @@ def search_in_threads(
             if left == 0:
                 break
     report = whole.report(is_cut=left == 0)
-    return replace(report, rows=report.rows + searched)
+    return replace(report, rows=report.rows + events.rows_up_to(searched))
 
 
 def without_limit(plan: EnginePlan, *, by_key: bool = False) -> tuple[EnginePlan, int | None]:
@@ -327,7 +327,7 @@ def search_by_key(
     for part in parts:
         whole.merge(part.pipeline, part.positions)
     report = whole.report(is_cut=left == 0)
-    return replace(report, rows=report.rows + len(events))
+    return replace(report, rows=report.rows + events.rows_up_to(len(events)))
 
 
 class _PartitionSearch:

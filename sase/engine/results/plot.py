@@ -30,7 +30,9 @@ def plot_of(parts: Sequence[MatchBatch], value: str, key: object, n: int, axes: 
     chosen = [(held, held.of_key(wanted)) for held in every]
     matches = [(held, place) for held, places in chosen for place in places][:n]
     count = sum(len(places) for _, places in chosen)
-    axes.set_title(_title(count, len(matches), wanted))
+    notes = dict[str, None]()
+    every[0].note_left_out(notes)
+    axes.set_title("\n".join([_title(count, len(matches), wanted), *notes]))
     if not matches:
         return axes
     bound = [held.matches[:, np.array([place])].events for held, place in matches]

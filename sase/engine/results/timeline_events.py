@@ -303,7 +303,7 @@ class HeldEvents:
     def _skipped(self, events: Numbers, notes: dict[str, None]) -> tuple[ShownEvent, ...]:
         first, last = int(events[0]), int(events[-1])
         end = min(last + 1, first + LOOKED)
-        self._note_left_out(notes)
+        self.note_left_out(notes)
         around = self._held(first, end)
         if len(around) < end - first:
             notes[GONE] = None
@@ -314,7 +314,8 @@ class HeldEvents:
             notes[CUT] = None
         return self._events(skipped[:DRAWN])
 
-    def _note_left_out(self, notes: dict[str, None]) -> None:
+    def note_left_out(self, notes: dict[str, None]) -> None:
+        """Note that events were left out when the rows were sorted."""
         if any(piece.events.left_out for piece in self._history.pieces):
             notes[LEFT_OUT] = None
 
@@ -355,7 +356,7 @@ class HeldEvents:
         self, begin: int, end: int, wanted: Mapping[str, object], notes: dict[str, None]
     ) -> Iterator[ShownEvent]:
         """The events of a key, of which the earliest time is in a range."""
-        self._note_left_out(notes)
+        self.note_left_out(notes)
         for held in self._ranges(begin, end):
             shown = held[:LOOKED][self._agree(held[:LOOKED], wanted)]
             if len(held) > LOOKED or len(shown) > DRAWN:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import sase
 from sase.engine.columns import loader
 from sase.engine.columns.decode import strings
+from sase.engine.pipeline import batch
 
 QUERIES = {
     "sequence": "EVENT SEQ(A a, B b) WHERE [k] WITHIN 40",
@@ -124,3 +126,30 @@ def test_bad_rows_of_other_types_are_found(table: pa.Table) -> None:
     matches = sase.match(QUERIES["sequence"], bad, time="ts", type="type", on_bad_row="quarantine")
     assert len(matches) and matches.report.bad == 1
     assert matches.report.rows == len(table)
+
+
+def test_tables_with_texts_of_several_types(table: pa.Table) -> None:
+    """A column that is NULL, or of another type of text, in some tables is encoded whole."""
+    assert table is not None  # sets the limits
+    times = pa.array(range(60))
+    tables = {
+        "A": pa.table({"ts": times, "name": pa.array(["p", "q", None] * 20)}),
+        "B": pa.table({"ts": times, "name": pa.nulls(60)}),
+        "C": pa.table({"ts": times, "name": pa.array(["p"] * 60, pa.large_string())}),
+        "X": pa.table({"ts": pa.array(range(400))}),
+    }
+    query = "EVENT SEQ(A a, C c) WHERE a.name = c.name WITHIN 2"
+    rows = [{"A": n, "C": n + 1} for n in range(0, 59, 3)]
+    found = sase.match(query, tables, time="ts").rows
+    pairs = zip(found["a"].to_pylist(), found["c"].to_pylist(), strict=True)
+    assert [{"A": a, "C": c - 120} for a, c in pairs] == rows
+
+
+def test_rows_read_up_to_a_limit(table: pa.Table) -> None:
+    """About as many as the share of the events that were searched."""
+    plan = sase.compile("EVENT A a LIMIT 1", table, time="ts", type="type").engine
+    options = replace(plan.options, block=4, fused=False)
+    matches = batch.run(replace(plan, options=options), table, threads=1)
+    of_type = table["type"].to_pylist().count("A")
+    assert len(matches) == 1
+    assert matches.report.rows == 4 * len(table) // of_type < len(table) // 4

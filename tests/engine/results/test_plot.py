@@ -56,6 +56,14 @@ def test_the_key_of_the_first_match() -> None:
     assert matches.plot("v", n=1).get_title() == "2 matches of id = 1, the first 1 drawn"
 
 
+def test_a_line_without_events_of_other_types_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sase.engine.columns.loader.MANY", 1)
+    rows = [*reversed([*ROWS, {"id": 1, "type": "X", "ts": 3, "v": 50}])]
+    axes = sase.match(RISE, rows).plot("v")
+    assert "were not sorted" in axes.get_title()
+    assert (3, 50) not in drawn(axes)[0]
+
+
 def test_another_key_and_axes_that_are_given() -> None:
     from matplotlib import pyplot
 

@@ -174,9 +174,12 @@ def string_column(
     The others have any code.
     """
     plain = any(piece.array.type.id != _DICTIONARY for piece in column)
-    few = wanted if plain and wanted is not None and wanted.are_few(MANY) else None
+    arrays = [piece.array for piece in column]
+    # Values are gathered from arrays of one type.
+    plain_alone = plain and len({array.type for array in arrays}) == 1
+    few = wanted if plain_alone and wanted is not None and wanted.are_few(MANY) else None
     if few is not None and few.rows is not None:
-        column = located(gathered([piece.array for piece in column], few.rows).chunks, 0)
+        column = located(gathered(arrays, few.rows).chunks, 0)
     codes, values, may_lack = encoded(column, np.int32, known, threads)
     present = codes >= 0 if may_lack else None
     if present is not None and present.all():
