@@ -226,7 +226,8 @@ def _of_cells(found: Results) -> Part:
     text = (
         "Milliseconds of a prepared plan, of plain strings in place of dictionaries, of"
         " `sase.match`\nwith compiling, and of two threads, beside the C program and DuckDB by the"
-        " form of an expert.\nQ5/S5 is a Kleene pattern."
+        " form of an expert.\nQ5/S5 is a Kleene pattern. The list above compares the prepared"
+        " plan, since the C program is compiled\nbefore, too."
     )
     return Part(
         "The cells of the throughput table", text, _measured(found),
