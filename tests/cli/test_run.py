@@ -184,6 +184,17 @@ def test_a_number_with_a_point_as_a_parameter_is_exact(capsys: pytest.CaptureFix
     assert capsys.readouterr().out == "1\n"
 
 
+def test_a_duration_as_a_parameter(capsys: pytest.CaptureFixture[str]) -> None:
+    query = "EVENT SEQ(A a, B b) WITHIN :w"
+    said = ["-q", query, "--time-unit", "min", "--output", "count"]
+    assert run(*said, "--param", "w=5 minutes") == 0
+    found = sase.match(query, EVENTS, params={"w": "5 minutes"}, time_unit="min")
+    assert capsys.readouterr().out == f"{len(found)}\n"
+    assert len(found) == len(sase.match(query, EVENTS, params={"w": 5}))
+    assert run(*said, "--param", "w=PT5M") == 2
+    assert '--param w="5 minutes"' in capsys.readouterr().err
+
+
 def test_names_that_were_found_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     pyarrow.parquet.write_table(
         EVENTS.rename_columns(["time", "event", "id", "s"]), "events.parquet"
