@@ -175,6 +175,14 @@ def test_limit_and_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     assert "     LIMIT 3\n" in text
 
 
+def test_cheaper_forms_name_options_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    query = "EVENT SEQ(A a, B+ b[], C c) WITHIN 40"
+    assert main(["explain", "-q", query]) == 0
+    text = " ".join(out_of(capsys).split())
+    assert "; --output compressed counts and samples the matches" in text
+    assert 'output="compressed"' in str(sase.compile(query, None).explain())
+
+
 def test_other_columns(capsys: pytest.CaptureFixture[str]) -> None:
     renamed = EVENTS.rename_columns(["w", "k", "id", "v"])
     pyarrow.parquet.write_table(renamed, "events.parquet")

@@ -213,6 +213,22 @@ def test_events_without_a_type_column(capsys: pytest.CaptureFixture[str]) -> Non
     assert "say which of ts, id, s it is with --type" in capsys.readouterr().err
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_messages_about_the_number_of_matches_name_options_of_the_command_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    compared = "EVENT SEQ(A a, C b) HAVING a.id < b.id"
+    for query, *said in (
+        (compared, "--output", "count"),
+        ("EVENT SEQ(A a, B+ b[])",),
+        ("EVENT SEQ(A a, B b)",),
+    ):
+        assert run("-q", query, *said, "--max-matches", "10") != 0
+        err = capsys.readouterr().err
+        assert "--max-matches" in err
+        assert not re.search(r"max_matches|to_reader|estimate\(|output=", err)
+
+
 # ---------------------------------------------------------------- mistakes
 
 
