@@ -9,14 +9,23 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 # The password of an address, which may have any sign but blanks; a port is none.
-_PASSWORD = re.compile(r"(?<=://)([^\s/:@]*):(?!\d+(?:/|\s|$))\S*@")
-# The query string of an address, and a value in it, which may be a token. Signs of the sentence may
-# follow the address. A question mark without a `=` matches a character of a path.
-_QUERY_STRING = re.compile(r"(?<=://)([^\s?]*\?)([^\s=]*=\S*)")
-_QUERY_VALUE = re.compile(r"=[^&]*?(?=[]:;,.)'\"`]*(?:&|$))")
+_PASSWORD = re.compile(r"(?<=://)([^\s/:@]{0,500}):(?!\d+(?:/|\s|$))(\S{0,500})@")
+# A token in the place of the user; other schemes have names of users and containers there.
+_TOKEN = re.compile(r"(https?://)([^\s/:@]+)@", re.IGNORECASE)
+# The part behind a `?`, `#` or `;` of an address, and a value in it, which may be a token. Signs of
+# the sentence may follow the address, and blanks be in its path. Without a `=` a question mark
+# matches a character of a path, except of a web server: there the part is a value by itself.
+_END = r"(?=[]:;,.)'\"`]*(?:&|$))"
+_QUERY_STRING = re.compile(r"(?<=://)([^\s?#;]{0,500}[?#;]|[^\n?]{0,500}\?)([^\s=]{0,500}=\S*)")
+_WEB_QUERY_STRING = re.compile(r"(https?://[^\s?]{0,500}\?)(\S+)", re.IGNORECASE)
+_QUERY_VALUE = re.compile(rf"=[^&]*?{_END}")
+_QUERY_WORD = re.compile(rf"(^|&)\w[^&=]*?{_END}")
+# The most addresses of a message with secrets that are looked for in the rest of it.
+MOST_REPEATED = 10
 # Invisible characters that shape the letters around them in some scripts.
 JOINERS = "\u200c\u200d"
 # The longest line of a message, and the lengths of the beginning and the end kept of a longer one.
@@ -45,11 +54,30 @@ def printable_message(text: str) -> str:
 
 
 def _without_secrets(text: str) -> str:
-    """Leave out passwords of addresses, and the values of their query strings."""
+    """Leave out passwords and tokens of addresses, and the values of their query strings.
+
+    A library may repeat a part of an address without its scheme: passwords are left out there too.
+    """
     if "://" not in text:
         return text
-    text = _PASSWORD.sub(r"\1:…@", text)
-    return _QUERY_STRING.sub(lambda found: found[1] + _QUERY_VALUE.sub("=…", found[2]), text)
+    passwords = list(islice(_PASSWORD.finditer(text), MOST_REPEATED))
+    tokens = list(islice(_TOKEN.finditer(text), MOST_REPEATED))
+    text = _TOKEN.sub(r"\1…@", _PASSWORD.sub(r"\1:…@", text))
+    for user, password in (found.groups() for found in passwords):
+        text = text.replace(f"{user}:{password}@", f"{user}:…@")
+        text = text.replace(f"'{password.partition('/')[0]}'", "'…'")
+    for token in (found[2] for found in tokens):
+        text = text.replace(f"{token}@", "…@")
+    text = _WEB_QUERY_STRING.sub(_without_words, text)
+    return _QUERY_STRING.sub(_without_values, text)
+
+
+def _without_values(found: re.Match[str]) -> str:
+    return found[1] + _QUERY_VALUE.sub("=…", found[2])
+
+
+def _without_words(found: re.Match[str]) -> str:
+    return found[1] + _QUERY_WORD.sub(r"\1…", _QUERY_VALUE.sub("=…", found[2]))
 
 
 def _without_middles(text: str) -> str:

@@ -269,6 +269,18 @@ def test_passwords_of_addresses_are_in_no_message() -> None:
         assert str(DataError(f"s3://key:{secret}@store/x")) == "s3://key:…@store/x"
     for text in ("https://host:8080/a@b", "a://b c:d@e", "mail me:now@home"):
         assert str(DataError(text)) == text
+    assert str(DataError("https://ghp_ab@host/x")) == "https://…@host/x"
+    for text in ("abfs://container@account/x", "sftp://me@host/x", "s3://anonymous@bucket/x"):
+        assert str(DataError(text)) == text
+
+
+def test_a_password_that_a_library_repeats_is_in_no_message() -> None:
+    for address, said, shown in (
+        ("s3://KEY:ab/c@h:1/x", "no bucket: 'KEY:ab/c@h:1'", "no bucket: 'KEY:…@h:1'"),
+        ("https://me:ab/c@h/x", "nonnumeric port: 'ab'", "nonnumeric port: '…'"),
+        ("https://ghp_ab@h/x", "no host ghp_ab@h", "no host …@h"),
+    ):
+        assert str(DataError(f"{address}: {said}")).endswith(f": {shown}")
 
 
 def test_tokens_in_the_query_string_of_an_address_are_in_no_message() -> None:
@@ -279,9 +291,14 @@ def test_tokens_in_the_query_string_of_an_address_are_in_no_message() -> None:
         (f"{signed}, x://y?a=b.", "https://host/f.parquet?sv=…&sig=…, x://y?a=…."),
         ("s3://me:pw@store/x?token=ab:c", "s3://me:…@store/x?token=…"),
         ("https://host/f?sig=a?b=c&d='e'f", "https://host/f?sig=…&d=…"),
+        ("https://host/a b.csv?sig=ab: no", "https://host/a b.csv?sig=…: no"),
+        ("https://host/f#access_token=ab", "https://host/f#access_token=…"),
+        ("https://host/f;sig=ab", "https://host/f;sig=…"),
+        ("(https://host/f?ab), x", "(https://host/f?…), x"),
+        ("https://host/f?ab&c=d&e: no", "https://host/f?…&c=…&…: no"),
     ):  # fmt: skip
         assert str(DataError(text)) == shown
-    for text in ("s3://store/part-?.csv", "is it `x?a=b`", "https://host/f?download"):
+    for text in ("s3://store/part-?.csv", "is it `x?a=b`", "https://host/f?)", "https://h/#a"):
         assert str(DataError(text)) == text
 
 

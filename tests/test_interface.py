@@ -10,6 +10,8 @@ import pytest
 import sase
 from sase.base.interface import Interface, option, parameter, spelled, stream, written_for
 from sase.cli.main import main
+from sase.engine.pipeline.limits import Limits, RunGuard
+from sase.errors import MemoryLimitError
 
 ROWS = [{"ts": 1, "type": "A", "id": 7}]
 PYTHON, COMMAND_LINE, SHELL = Interface
@@ -80,3 +82,14 @@ def test_a_command_that_a_message_shows_can_be_run(
     assert main(["run", *query, "--time", "Logged at"]) == 0
     with pytest.raises(sase.SchemaError, match='`Logged at` holds times: say  time="Logged at"'):
         sase.match("EVENT A a", file)
+
+
+def test_the_command_line_has_no_reader_for_a_run_without_memory() -> None:
+    guard = RunGuard(Limits(memory=1), clock=lambda: 0)
+    with pytest.raises(MemoryLimitError, match=r"WITHIN, read the matches with to_reader\(\)"):
+        guard.check_memory(10**12)
+    with (
+        written_for(Interface.COMMAND_LINE),
+        pytest.raises(MemoryLimitError, match="give it a smaller WITHIN, or allow it more"),
+    ):
+        guard.check_memory(10**12)

@@ -10,6 +10,7 @@ from itertools import pairwise
 from lark import Token
 
 from sase.errors import Diagnostic
+from sase.lang.printer import RESERVED
 from sase.lang.scene import Scene, in_pattern, open_bracket, token_span
 from sase.source import Span
 
@@ -156,8 +157,10 @@ def _behind_variable(scene: Scene) -> bool:
 def _in_component(scene: Scene) -> bool:
     """Whether a variable ends a component of EVENT, at the error or behind a quantifier."""
     is_later = {"where", "having", "return"} & {token.lower() for token in scene.before}
-    rest = re.compile(r"(?:[+*?]\s*)?[^\W\d]\w*\s*[\[,)]")
-    return not is_later and rest.match(scene.source.text, scene.span.start) is not None
+    is_keyword = RESERVED & {word.lower() for word in (*scene.before[-2:], scene.found)}
+    rest = re.compile(r"[+*?]\s*[^\W\d]\w*\s*[\[,)]|[^\W\d]\w*\s*[,)]")
+    is_whole = rest.match(scene.source.text, scene.span.start) is not None
+    return is_whole and not is_later and not is_keyword
 
 
 def _behind_component(scene: Scene) -> bool:
@@ -170,6 +173,16 @@ def _at_type(scene: Scene) -> bool:
 
 def _behind_inner_sequence(scene: Scene) -> bool:
     return scene.accepted == {"PLUS", "STAR", "QMARK", "LBRACE"}
+
+
+def _in_test(scene: Scene) -> bool:
+    """Whether only more of an equivalence test may follow, and no AND."""
+    return scene.found != "&" or "_AND" not in scene.accepted
+
+
+def _at_name(scene: Scene) -> bool:
+    """Whether a name is the only text that fits, and not an index."""
+    return "NAME" in scene.accepted and "INTEGER" not in scene.accepted
 
 
 def _in_script(scene: Scene) -> bool:
@@ -226,13 +239,19 @@ HABITS = (
     Habit(r".*", "->", "there is no  ->  in a pattern",
           "a sequence is written  SEQ(A x, B y)", in_pattern),
     Habit(r".*", "->", "an attribute is not written with  ->", "write  x.a"),
-    Habit(BLANKS, rf"{NAME}|[+*?]",
+    Habit(BLANKS, r"[+*?]", "the quantifier comes after the type, not after the variable",
+          "write  {one}{here} {two}[] , or  `{one} {two}`{here}  if the type has a blank",
+          _in_component),
+    Habit(BLANKS, NAME,
           "a component is a type and a variable, and here are three names",
           "a type with blanks is in backquotes:  `{one} {two}` ; else a comma is missing",
           _in_component),
-    Habit(f"(?P<type>\\S+) (?P<name>{NAME})", r"[+*?{{]",
+    Habit(f"(?P<type>\\S+) (?P<name>{NAME})", r"[+*?]",
           "the quantifier comes after the type, not after the variable",
           "write  {type}{here} {name}[]", _behind_variable),
+    Habit(f"(?P<type>\\S+) (?P<name>{NAME})", r"\{",
+          "the quantifier comes after the type, not after the variable",
+          "write  {type}{{2,5}} {name}[]", _behind_variable),
     Habit("(?:event|pattern) (?P<first>.*)", ",", "several components stand in SEQ(…)",
           "write  EVENT SEQ({first}, …)", _behind_component),
     Habit(r"(?:event|pattern) \( [^()]*", r"[+*]", "a pattern lists types with variables in SEQ",
@@ -300,9 +319,13 @@ HABITS = (
           "write a condition for each event:  x.{name} {here} … AND y.{name} {here} …"),
     Habit(rf"(?:\[ (?:.* , )?|{NAME} \. ){NAME}", r"[#$&@?\\]",
           "`{here}` is no part of a name without backquotes",
-          "write a name with blanks or signs in backquotes, such as  `order no. #`"),
+          "write a name with blanks or signs in backquotes, such as  `order no. #`", _in_test),
+    Habit(r"(?!(?:where|having|and|or|not) )[^\W\d]\w* \( \[", r"[\"'\d].*",
+          "a list in brackets is no value",
+          "one of several values is  x.a IN ('one', 'two') ; a value of a list is "
+          " list_contains(x.tags, 'one')"),
     Habit(r"(?:.* )?(?:\[|\.|\[ .* ,)", '"', "double quotes are for text, and this is a name",
-          "write the name in backquotes, such as  `order no. #`"),
+          "write the name in backquotes, such as  `order no. #`", _at_name),
     Habit(r".*", ",", "conditions are not separated by commas", "join them with AND or OR",
           _in_condition),
 )  # fmt: skip

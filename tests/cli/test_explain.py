@@ -175,6 +175,14 @@ def test_limit_and_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     assert "     LIMIT 3\n" in text
 
 
+def test_cheaper_forms_name_options_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    query = "EVENT SEQ(A a, B+ b[], C c) WITHIN 40"
+    assert main(["explain", "-q", query]) == 0
+    text = " ".join(out_of(capsys).split())
+    assert "; --output compressed counts and samples the matches" in text
+    assert 'output="compressed"' in str(sase.explain(query))
+
+
 def test_other_columns(capsys: pytest.CaptureFixture[str]) -> None:
     renamed = EVENTS.rename_columns(["w", "k", "id", "v"])
     pyarrow.parquet.write_table(renamed, "events.parquet")
@@ -220,7 +228,7 @@ def test_a_run_goes_by_saved_statistics_too(capsys: pytest.CaptureFixture[str]) 
     assert main(["run", "query.sase", *arguments]) == 1
     err = capsys.readouterr().err
     assert err.startswith("sase: warning: about ")
-    assert "matches are expected, more than max_matches=2: there are about" in err
+    assert "matches are expected, more than --max-matches 2: there are about" in err
     assert ".py" not in err
 
 

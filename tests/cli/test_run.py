@@ -184,6 +184,17 @@ def test_a_number_with_a_point_as_a_parameter_is_exact(capsys: pytest.CaptureFix
     assert capsys.readouterr().out == "1\n"
 
 
+def test_a_duration_as_a_parameter(capsys: pytest.CaptureFixture[str]) -> None:
+    query = "EVENT SEQ(A a, B b) WITHIN :w"
+    said = ["-q", query, "--time-unit", "min", "--output", "count"]
+    assert run(*said, "--param", "w=5 minutes") == 0
+    found = sase.match(query, EVENTS, params={"w": "5 minutes"}, time_unit="min")
+    assert capsys.readouterr().out == f"{len(found)}\n"
+    assert len(found) == len(sase.match(query, EVENTS, params={"w": 5}))
+    assert run(*said, "--param", "w=PT5M") == 2
+    assert '--param w="5 minutes"' in capsys.readouterr().err
+
+
 def test_names_that_were_found_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     pyarrow.parquet.write_table(
         EVENTS.rename_columns(["time", "event", "id", "s"]), "events.parquet"
@@ -200,6 +211,22 @@ def test_events_without_a_type_column(capsys: pytest.CaptureFixture[str]) -> Non
     assert "59 matches in 60 rows" in capsys.readouterr().err
     assert run("-q", "EVENT Reading a") == 2
     assert "say which of ts, id, s it is with --type" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_messages_about_the_number_of_matches_name_options_of_the_command_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    compared = "EVENT SEQ(A a, C b) HAVING a.id < b.id"
+    for query, *said in (
+        (compared, "--output", "count"),
+        ("EVENT SEQ(A a, B+ b[])",),
+        ("EVENT SEQ(A a, B b)",),
+    ):
+        assert run("-q", query, *said, "--max-matches", "10") != 0
+        err = capsys.readouterr().err
+        assert "--max-matches" in err
+        assert not re.search(r"max_matches|to_reader|estimate\(|output=", err)
 
 
 # ---------------------------------------------------------------- mistakes

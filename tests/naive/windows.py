@@ -101,6 +101,9 @@ def window(
     amount, unit = literal(node.amount, parameters), node.unit.text if node.unit else None
     if isinstance(amount, Interval) and unit is None:
         amount, unit = amount.nanoseconds, "ns"
+    if isinstance(amount, str) and unit is None and not node.events:
+        number, unit = amount.split()
+        amount = int(number)
     if not is_number(amount):
         raise NotImplementedError(f"WITHIN {amount!r}")
     if unit is None and not node.events and stream.clock.kind != "integer":

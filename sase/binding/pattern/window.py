@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeGuard
 
-from sase.base.interface import parameter as spelled
+from sase.base.interface import parameter, spelled
 from sase.binding.bound import (
     BoundComponent,
     BoundNegation,
@@ -23,7 +23,9 @@ from sase.binding.pattern.components import BoundBranch
 from sase.binding.types import NUMBERS, Kind
 from sase.binding.values.folding import INT64_MAX
 from sase.binding.values.literals import as_written, bind_literal, exact
+from sase.errors import QuerySyntaxError
 from sase.lang import ast
+from sase.lang.parser import parse_condition
 from sase.lang.printer import to_text
 from sase.lang.units import NANOSECONDS, UNITS, unknown_unit
 
@@ -53,10 +55,12 @@ def bind_window(window: ast.Window, scope: Scope) -> BoundWindow | None:
 
 
 def _as_written(window: ast.Window, scope: Scope) -> ast.Window:
-    """A window of which a parameter is an interval, with its number and unit."""
+    """A window of which a parameter is an interval, or the text of one, with number and unit."""
     if not isinstance(window.amount, ast.Parameter) or window.unit or window.events:
         return window
     given = bind_literal(window.amount, scope)
+    if isinstance(given, Constant) and isinstance(given.value, str):
+        return _as_text(window, given.value)
     if not isinstance(given, Constant) or given.type.kind is not Kind.INTERVAL:
         return window
     assert isinstance(given.value, int)
@@ -67,26 +71,49 @@ def _as_written(window: ast.Window, scope: Scope) -> ast.Window:
     return replace(window, amount=amount, unit=ast.Name(unit, span=span))
 
 
+def _as_text(window: ast.Window, text: str) -> ast.Window:
+    """A window of which a parameter is a text, such as `5 minutes`; unchanged for other texts."""
+    try:
+        given = parse_condition(text, "window")
+    except QuerySyntaxError:
+        return window
+    if not isinstance(given, ast.Interval):
+        return window
+    span = window.amount.span
+    return replace(
+        window, amount=replace(given.amount, span=span), unit=replace(given.unit, span=span)
+    )
+
+
 def _amount(window: ast.Window, scope: Scope) -> Fraction | Placeholder | None:
     match window.amount:
         case ast.Negative():
             return _positive(Fraction(-1), window, scope)
-        case ast.Parameter() as parameter:
-            literal = bind_literal(parameter, scope)
+        case ast.Parameter(name=name, span=span) as given:
+            literal = bind_literal(given, scope)
             if isinstance(literal, Placeholder) or literal is None:
                 return literal
             if literal.type.kind not in NUMBERS or not _is_number(literal.value):
                 scope.problems.error(
                     "bad-parameter",
-                    f"a window is a number, and `:{parameter.name}` is {literal.type.described()}",
-                    parameter.span,
-                    f"give a number:  {spelled(parameter.name, '500')} , or a duration in place of"
-                    " the number and its unit",
+                    f"a window is a number, and `:{name}` is {literal.type.described()}",
+                    span,
+                    _valid(name, window),
                 )
                 return None
             return _positive(as_written(literal.value), window, scope)
         case amount:
             return _positive(exact(amount), window, scope)
+
+
+def _valid(name: str, window: ast.Window) -> str:
+    """The values of the parameter of a window that are valid."""
+    number = f"give a number:  {parameter(name, '500')}"
+    if window.events:
+        return number
+    duration = parameter(name, spelled("timedelta(minutes=5)", '"5 minutes"'))
+    place = "in place of the number and its unit" if window.unit else "with its unit"
+    return f"{number} , or a duration {place}:  {duration}"
 
 
 def _is_number(value: Scalar) -> TypeGuard[int | float | Decimal]:

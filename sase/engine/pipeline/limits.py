@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import dataclass
 from typing import TypeVar
 
+from sase.base.interface import spelled
 from sase.base.limits import heeding
 from sase.engine.resources import Check, no_check, resident_memory
 from sase.errors import MemoryLimitError, TimeLimitError
@@ -43,11 +44,12 @@ class LimitedWork:
     smaller: str
 
 
+# A way that the command line does not have.
+_BATCHES = " read the matches with to_reader(), which holds none,"
 RUN = LimitedWork(
     "the run",
     "narrow its conditions, give it a smaller WITHIN or a LIMIT, or more time",
-    "narrow its conditions, give it a smaller WITHIN, read the matches with to_reader(), which"
-    " holds none, or allow it more",
+    f"narrow its conditions, give it a smaller WITHIN,{_BATCHES} or allow it more",
 )
 CALL = LimitedWork(
     "the call to this matcher",
@@ -132,9 +134,11 @@ class RunGuard:
             return
         taken = resident_memory() - self._before + more
         if taken > memory:
+            smaller = self._work.smaller
+            smaller = spelled(smaller, smaller.replace(_BATCHES, ""))
             raise MemoryLimitError(
                 f"{self._work.name} needs more than its max_memory of {memory:,} bytes,"
-                f" {self._place()}, where it takes {taken:,}: {self._work.smaller}"
+                f" {self._place()}, where it takes {taken:,}: {smaller}"
                 f"{f' ({self.unbounded})' if self.unbounded else ''}"
             )
 

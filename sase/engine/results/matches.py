@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
-from sase.base.interface import option
+from sase.base.interface import option, spelled
 from sase.binding import Schema
 from sase.engine.columns.arrow.slice import tidied
 from sase.engine.report import Report
@@ -438,11 +438,15 @@ def _numbers(rows: Any) -> Iterator[int]:
 
 def _too_many(most: int, within: str, is_asked_for: bool, part: ResultBatch) -> str:
     what = f"there are more than {most:,} matches, "
-    what += "which is max_matches" if is_asked_for else "the most that memory can hold"
+    allowed = spelled("max_matches", "--max-matches")
+    what += f"which is {allowed}" if is_asked_for else "the most that memory can hold"
     if within:
         what += f"; match {most:,} {within}"
-    batches = "a greater max_matches" if is_asked_for else "to_reader()"
-    ways = ["narrow the query", "set LIMIT", f"read them one batch after the other with {batches}"]
+    reader = "read them one batch after the other with "
+    more = f"{spelled(reader, 'allow more with ')}a greater {allowed}"
+    if not is_asked_for:
+        more = spelled(f"{reader}to_reader()", "write them into a file with -o FILE")
+    ways = ["narrow the query", "set LIMIT", more]
     if part.shape.plan.compresses:
         ways.append(f"count and sample them without a list with {option('output', 'compressed')}")
     return f"{what}: {', '.join(ways[:-1])}, or {ways[-1]}"

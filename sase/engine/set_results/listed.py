@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from sase.base.interface import spelled
 from sase.base.texts import digits
 from sase.cached_property import cached_property
 from sase.engine.columns.arrays import Floats, Numbers
@@ -175,10 +176,14 @@ class ListedMatches:
         """The batches, unless their matches exceed the limit."""
         asked = 0 if self._among is None else self._among.count(0)
         if asked > min(most, HOPELESS):
+            remedy = spelled(
+                ', or have estimate() of the set, output="compressed", say about how'
+                " many there are",
+                ", or allow more with --max-matches" if asked <= HOPELESS else "",
+            )
             raise BudgetError(
                 f"{digits(asked)} matches would have to be looked at one by one, more than"
-                f" {min(most, HOPELESS):,}, since {self.reasons[0]}: narrow the query, or have"
-                ' estimate() of the set, output="compressed", say about how many there are'
+                f" {min(most, HOPELESS):,}, since {self.reasons[0]}: narrow the query{remedy}"
             )
         seen = 0
         for part in parts:
@@ -187,7 +192,7 @@ class ListedMatches:
                 raise BudgetError(
                     f"more than {most:,} matches would have to be looked at one by one, since not"
                     f" all of the query can be counted with: {self.reasons[0]}; narrow the query,"
-                    " or allow more with budget= or max_matches="
+                    f" or allow more with {spelled('budget= or max_matches=', '--max-matches')}"
                 )
             yield part
 

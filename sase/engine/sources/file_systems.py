@@ -318,6 +318,9 @@ def _web_file(path: str) -> Entry:
     """Ask a web server for the first byte of a file; it may send the whole, which is not read."""
     from urllib.request import Request, urlopen
 
+    if re.search(r"\s", path):
+        shown = re.sub(r"(?<=://)[^/?#]*@", "…@", path)
+        raise DataError(f"{shown}: a web address has no blanks: write  %20  for each")
     asked = Request(path, headers={"Range": "bytes=0-0", "Accept-Encoding": "identity"})
     try:
         with urlopen(asked, timeout=WAIT) as answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
-from sase.base.interface import option
+from sase.base.interface import option, spelled
 from sase.lang.ast import StrategyName
 from sase.planning.cost.cardinality import Cardinalities
 from sase.planning.cost.cost import cost_of
@@ -36,18 +36,20 @@ def foreseen(
     expected = cost.results
     if expected <= (margin * memory // bytes_of_a_match(plan, cost) if most is None else most):
         return None
-    too_many = f"max_matches={most:,}" if most is not None else f"{size(memory)} can hold"
+    too_many = f"{size(memory)} can hold"
+    if most is not None:
+        too_many = spelled(f"max_matches={most:,}", f"--max-matches {most}")
     # For several branches the one with the most expected matches is the cause.
     worst = max(branches_of(plan), key=lambda branch: cost_of(branch, statistics).results)
     if find(worst, SequenceScan) is None:
-        why = _of_runs(require(worst, RunEvaluation))
+        why = _of_runs(require(worst, RunEvaluation), most)
     else:
         figures = Cardinalities(worst, statistics)
         why = f"{_cause(figures)}; {_help(figures, expected, most)}"
     return f"about {counted(expected)} matches are expected, more than {too_many}: {why}"
 
 
-def _of_runs(runs: RunEvaluation) -> str:
+def _of_runs(runs: RunEvaluation, most: int | None) -> str:
     """Cause and remedy of a query with Kleene closure or a strategy."""
     series = [each.variable for each in runs.components if each.is_series and each.maximum is None]
     is_any = runs.strategy is StrategyName.SKIP_TILL_ANY_MATCH
@@ -62,8 +64,14 @@ def _of_runs(runs: RunEvaluation) -> str:
             once = option("output", "non_overlap")
             ways.append(f"earliest_maximal with {once} finds each longest run once")
     ways.append("give it a window" if runs.window is None else "give it a smaller window")
-    ways += ["set LIMIT", "read them batch after batch with to_reader()"]
+    ways += ["set LIMIT", _in_batches(most)]
     return f"{cause}; {', '.join(ways[:-1])}, or {ways[-1]}"
+
+
+def _in_batches(most: int | None) -> str:
+    """A way to have matches that are not held, on the command line only below a limit."""
+    on_command_line = "write them into a file with -o FILE" if most is None else "allow more"
+    return spelled("read them batch after batch with to_reader()", on_command_line)
 
 
 def bytes_of_a_match(plan: Operator, cost: Cost) -> int:
@@ -109,8 +117,7 @@ def _help(figures: Cardinalities, expected: float, most: int | None) -> str:
                 "an equivalence test [attribute] keeps apart events that do not belong together"
             )
     ways.append("set LIMIT")
-    instead = "read them batch after batch with to_reader()"
-    ways.append(instead if most is None else "allow more")
+    ways.append(_in_batches(most) if most is None else "allow more")
     if require(figures.plan, Transformation).non_overlapping is None:
         ways.append(f"count and sample them without a list with {option('output', 'compressed')}")
     return f"{', '.join(ways[:-1])}, or {ways[-1]}"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from math import e, factorial, inf, lgamma, log, log10
 
+from sase.base.interface import option
 from sase.binding import bound
 from sase.binding.bound import BoundComponent, BoundQuery, Part
 from sase.binding.values.text import condition_text
@@ -309,7 +310,8 @@ def _cheaper(query: BoundQuery, factors: tuple[Factor, ...]) -> Iterator[str]:
     ]
     if query.strategy is StrategyName.SKIP_TILL_ANY_MATCH and exponential and not query.confidence:
         yield "skip_till_next_match takes every event of a series that fits"
-        yield 'output="compressed" counts and samples the matches without a list'
+        compressed = option("output", "compressed")
+        yield f"{compressed} counts and samples the matches without a list"
     if all(each.growth is WindowGrowth.CONSTANT for each in factors):
         return
     if query.window is None:

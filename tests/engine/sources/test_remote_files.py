@@ -248,6 +248,8 @@ def test_errors_of_a_web_server(tmp_path: Path) -> None:
         assert "a web server lists no files" in fault(f"{server.url}/*.csv")
     assert "the server does not answer" in fault("http://127.0.0.1:9/e.csv")
     assert "the server does not answer" in fault("https://no-such-host.invalid/e.parquet")
+    said = fault("https://me:a b@127.0.0.1:9/e f.csv")
+    assert said.startswith("https://…@127.0.0.1:9/e f.csv: a web address has no blanks")
 
 
 def test_a_scheme_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
