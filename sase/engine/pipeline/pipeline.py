@@ -158,7 +158,6 @@ class Pipeline:
         self.quarantine = Quarantine() if plan.on_bad_row == "quarantine" else None
         self.shape = ResultSchema.of(plan, self.dictionary.texts)
         self.warnings = RunWarnings(plan, self.context.overflows)
-        # Of complete events some may have no position.
         self._rows_up_to: Callable[[int], int] = int
         # The counters of pipelines that searched other events.
         self._others: tuple[Counted, ...] = ()
