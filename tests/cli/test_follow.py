@@ -148,6 +148,17 @@ def test_nested_columns(follow: Follow) -> None:
     assert "no line of standard input has `usr` yet" in err
 
 
+def test_lists_of_values_of_several_kinds(follow: Follow) -> None:
+    """The first list that has a type gives it; without one the column is of no use."""
+    odd, plain = '{"ts": 1, "type": "A", "s": [1, "x"]}', '{"ts": 2, "type": "B", "s": [1]}'
+    query = "EVENT SEQ(A a, B b) RETURN b.ts AS t"
+    for lines in ([odd, plain], [odd, odd.replace("1, ", "2, ", 1).replace("A", "B")]):
+        status, out, _ = follow(["\n".join(lines)], "-q", query, *PUT_ASIDE)
+        assert (status, [json.loads(line)["t"] for line in out]) == (0, [2])
+    status, _, err = follow(["\n".join([odd, plain])], "-q", "EVENT B b WHERE b.s[1] = 1")
+    assert status == 1 and "line 1: `s`" in err
+
+
 def test_late_rows(follow: Follow) -> None:
     rows = "\n".join([*CSV, "4,A,3", "6,B,3"])
     for lateness, found in (([], 2), (["--lateness", "1"], 3)):

@@ -122,7 +122,7 @@ def test_the_parts_are_those_of_python() -> None:
             assert match.window == (a["ts"], a["ts"] + W)
             seen, skipped = seen + 1, skipped + len(between)
             absent += len(expected)
-    assert min(seen, skipped, absent) > 20
+    assert min(seen, skipped, absent) > 5
 
 
 @pytest.mark.random

@@ -218,15 +218,20 @@ class ColumnKind(NamedTuple):
         return Coerced(self._cast(array), (*column.rejects, *rejects))
 
     def _nested_type(self, values: Sequence[Any]) -> pa.DataType | None:
-        """Return the type of a nested column: its own, or that of values like the first."""
+        """Return the type of a nested column: its own, or that of values like the first.
+
+        If they differ, it is that of the first one that has a type.
+        """
         if pa.types.is_nested(self.type) and not self.is_open:
             return self.type
         first = next((value for value in values if value is not None), None)
         if not isinstance(first, dict | list) or not (self.is_open or pa.types.is_null(self.type)):
             return None
-        with suppress(*UNREADABLE):
-            return array_of([value for value in values if isinstance(value, type(first))]).type
-        return array_of([first]).type
+        alike = [value for value in values if isinstance(value, type(first))]
+        for some in (alike, *([value] for value in alike)):
+            with suppress(*UNREADABLE):
+                return array_of(some).type
+        return None
 
     def _moments(self, values: Sequence[Any]) -> Coerced:
         with suppress(*UNREADABLE):
