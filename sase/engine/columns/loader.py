@@ -31,7 +31,7 @@ from sase.engine.columns.decode.type_codes import (
     types_by_table,
 )
 from sase.engine.columns.events import Classify, EventColumn, Events, Refused
-from sase.engine.columns.order import looked_at, stream_order
+from sase.engine.columns.order import looked_at, steps_back, stream_order
 from sase.engine.resources import Check, no_check
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SchemaError
@@ -203,7 +203,7 @@ class Loader:
                 order, tie = stream_order(ts, rank, refused.others(len(ts)), self._between)
             elif is_rising():
                 order = tie = None
-            elif len(ts) < MANY:
+            elif len(ts) < MANY or not steps_back(ts, rank):
                 order, tie = stream_order(ts, rank, check=self._between)
             else:
                 order, tie = stream_order(ts, rank, wanted.rows, self._between)

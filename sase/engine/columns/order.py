@@ -46,7 +46,7 @@ def stream_order(
     if _is_rising(ts, PIECE):
         return Order(None, None)
     rows = None
-    back = _steps_back(ts, seq)
+    back = steps_back(ts, seq)
     if back:
         check(BYTES * len(ts))
         rows = nearly_sorted_rows(ts, check) if seq is None else None
@@ -93,7 +93,7 @@ def _later(ts: Numbers, seq: Numbers | None) -> Mask:
     return later
 
 
-def _steps_back(ts: Numbers, seq: Numbers | None) -> int:
+def steps_back(ts: Numbers, seq: Numbers | None) -> int:
     """Count the events with an order key below that of the one before."""
     back = ts[1:] < ts[:-1]
     if seq is not None:
