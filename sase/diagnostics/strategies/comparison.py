@@ -8,7 +8,6 @@ from functools import partial
 from html import escape
 from itertools import compress, count, islice, pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
-from uuid import uuid4
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from sase.engine.results.batch import MatchBatch
 from sase.engine.results.matches import Matches
 from sase.engine.results.repr import text_table
 from sase.engine.results.row_history import HistorySegment, RowHistory
-from sase.engine.results.timeline import Timeline, page
+from sase.engine.results.timeline import Timeline, fresh_hatch, page
 from sase.engine.results.timeline_events import DRAWN, StopPosition, timeline_of_stopped
 from sase.lang.ast import StrategyName
 from sase.planning.engine_plan import EnginePlan
@@ -149,7 +148,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the pictures and the text."""
-        return f"<div>{self._drawn(f'sase-hatch-{uuid4().hex[:12]}')}</div>"
+        return f"<div>{self._drawn(fresh_hatch())}</div>"
 
     def to_html(self) -> str:
         """Return a page with the text and a picture of the added matches, without other files."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from html import escape
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 
@@ -17,7 +16,7 @@ from sase.diagnostics.why_not.candidates import ComponentCandidates
 from sase.diagnostics.why_not.funnel import FunnelLevel, FunnelStep
 from sase.engine.results.arrow_columns import python_values, structs
 from sase.engine.results.repr import text_table
-from sase.engine.results.timeline import Timeline, page
+from sase.engine.results.timeline import Timeline, fresh_hatch, page
 from sase.printable import printable, printable_lines
 
 # The most events of a series in the text.
@@ -85,7 +84,7 @@ class WhyNot:
 
     def _repr_html_(self) -> str:
         """Return the pictures, and the text."""
-        return self._drawn(f"sase-hatch-{uuid4().hex[:12]}")
+        return self._drawn(fresh_hatch())
 
     def _drawn(self, hatch: str) -> str:
         shown, pictures = self.branches or (self,), list[str]()

@@ -31,7 +31,7 @@ from sase.engine.columns.decode.type_codes import (
     types_by_table,
 )
 from sase.engine.columns.events import Classify, EventColumn, Events, Refused
-from sase.engine.columns.order import looked_at, steps_back, stream_order
+from sase.engine.columns.order import looked_at, order_among, stream_order
 from sase.engine.resources import Check, no_check
 from sase.engine.snapshots.saved_state import Saved
 from sase.errors import SchemaError
@@ -198,16 +198,15 @@ class Loader:
             columns = self._columns(reading, resolved, ts, until, threads, wanted)
             refused = self._judged(reading) if reading.faults else None
             rank = seq if until is None else until  # order by (earliest, latest, row)
-            left_out = 0
             if refused is not None:
-                order, tie = stream_order(ts, rank, refused.others(len(ts)), self._between)
+                order, tie = order_among(refused.others(len(ts)), ts, rank, self._between)
             elif is_rising():
                 order = tie = None
-            elif len(ts) < MANY or not steps_back(ts, rank):
-                order, tie = stream_order(ts, rank, check=self._between)
+            elif len(ts) < MANY:
+                order, tie = stream_order(ts, rank, self._between)
             else:
-                order, tie = stream_order(ts, rank, wanted.rows, self._between)
-                left_out = wanted.others
+                order, tie = stream_order(ts, rank, self._between, lambda: wanted.rows)
+        left_out = len(ts) - len(order) if order is not None and refused is None else 0
         # The sort is stable: of simultaneous events the earlier row is first.
         tie = None if self.schema.is_ordered_by_row or self.schema.is_imprecise else tie
         loaded = Events(

@@ -34,19 +34,22 @@ class Order(NamedTuple):
 
 
 def stream_order(
-    ts: Numbers, seq: Numbers | None, of: Numbers | None = None, check: Check = no_check
+    ts: Numbers,
+    seq: Numbers | None,
+    check: Check = no_check,
+    wanted: Callable[[], Numbers | None] = lambda: None,
 ) -> Order:
-    """Order events, or those `of` some rows, by ts, or by (ts, seq).
+    """Order events by ts, or by (ts, seq).
 
-    `check` is called before a sort, with the bytes that it takes, and between its pieces.
+    `check` is called before a sort, with the bytes that it takes, and between its pieces. Of events
+    that are not in order, only the rows that `wanted` returns are ordered, unless it is None.
     """
-    if of is not None:
-        found = stream_order(ts[of], None if seq is None else seq[of], check=check)
-        return found._replace(rows=of if found.rows is None else of[found.rows])
     if _is_rising(ts, PIECE):
         return Order(None, None)
     rows = None
-    back = steps_back(ts, seq)
+    back = _steps_back(ts, seq)
+    if back and (some := wanted()) is not None:
+        return order_among(some, ts, seq, check)
     if back:
         check(BYTES * len(ts))
         rows = nearly_sorted_rows(ts, check) if seq is None else None
@@ -58,6 +61,12 @@ def stream_order(
         ts, seq = ts[rows], None if seq is None else seq[rows]
     later = _later(ts, seq)
     return Order(rows, None if later.all() else _ranks(later))
+
+
+def order_among(rows: Numbers, ts: Numbers, seq: Numbers | None, check: Check = no_check) -> Order:
+    """Order the events of some rows, which are ascending."""
+    found = stream_order(ts[rows], None if seq is None else seq[rows], check)
+    return found._replace(rows=rows if found.rows is None else rows[found.rows])
 
 
 def looked_at(ts: Numbers, threads: int) -> AbstractContextManager[Callable[[], bool]]:
@@ -93,7 +102,7 @@ def _later(ts: Numbers, seq: Numbers | None) -> Mask:
     return later
 
 
-def steps_back(ts: Numbers, seq: Numbers | None) -> int:
+def _steps_back(ts: Numbers, seq: Numbers | None) -> int:
     """Count the events with an order key below that of the one before."""
     back = ts[1:] < ts[:-1]
     if seq is not None:

@@ -191,7 +191,7 @@ class Timeline:
     def _repr_html_(self) -> str:
         """Return the heading, the picture if there is a match, and the notes as paragraphs."""
         # Browsers draw none of a pattern in a hidden part of the page, so each picture has its own.
-        return self.drawn(f"sase-hatch-{uuid4().hex[:12]}")
+        return self.drawn(fresh_hatch())
 
     def drawn(self, hatch: str) -> str:
         """The same; the pattern of the picture has the name `hatch`."""
@@ -205,6 +205,11 @@ class Timeline:
         """Return a page with the picture and the same as text, which needs no other file."""
         text = f"<summary>The same as text</summary><pre>{escape(str(self))}</pre>"
         return page(self.heading, f"{self.drawn('sase-hatch')}\n<details>{text}</details>")
+
+
+def fresh_hatch() -> str:
+    """A name of the hatching that no other picture of a document has."""
+    return f"sase-hatch-{uuid4().hex[:12]}"
 
 
 def page(title: str, body: str) -> str:

@@ -105,9 +105,10 @@ def test_few_are_sorted(name: str, table: pa.Table, monkeypatch: pytest.MonkeyPa
     """Only rows of the query's types are, unless all events count."""
     sizes, usual = list[int](), loader.stream_order
 
-    def watched(ts: Any, seq: Any, of: Any = None, *others: Any) -> Any:
-        sizes.append(len(ts) if of is None else len(of))
-        return usual(ts, seq, of, *others)
+    def watched(*given: Any, **others: Any) -> Any:
+        found = usual(*given, **others)
+        sizes.append(len(found.rows))
+        return found
 
     monkeypatch.setattr(loader, "stream_order", watched)
     rows_found(QUERIES[name], table)

@@ -43,15 +43,10 @@ class WantedRows:
             is_wanted |= self._types == code
         return np.flatnonzero(is_wanted)
 
-    @property
-    def others(self) -> int:
-        """The number of other rows."""
-        return 0 if self.rows is None else len(self._types) - len(self.rows)
-
-    def are_few(self, least: int) -> bool:
-        """Whether at most half of `least` or more rows are wanted, and some."""
+    def few(self, least: int) -> Numbers | None:
+        """The rows if they are some, and at most half of `least` or more; else None."""
         rows, count = self.rows, len(self._types)
-        return rows is not None and least <= count and 0 < len(rows) <= count // 2
+        return rows if rows is not None and least <= count and 0 < len(rows) <= count // 2 else None
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
         """Put values at the wanted rows; 0 at the others."""

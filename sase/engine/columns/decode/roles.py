@@ -24,7 +24,6 @@ _WANTED = {
     " holds them",
     "seq": "integers; cast it, or name the column that numbers the events",
 }
-# Further remedies besides naming the right column.
 
 
 def require(inputs: Inputs, column: str, role: Role) -> tuple[DataType, ...]:
@@ -59,5 +58,6 @@ def missing(table: Input, column: str, what: str, remedy: str = "") -> NoReturn:
 
 
 def _otherwise() -> str:
+    """A further remedy besides naming the right column of types."""
     said = spelled('type=None, types=["Name"]', "--types Name")
     return f"; without one say  {said}  or define types by conditions"

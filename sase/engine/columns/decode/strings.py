@@ -173,19 +173,19 @@ def string_column(
 
     The others have any code.
     """
-    plain = any(piece.array.type.id != _DICTIONARY for piece in column)
     arrays = [piece.array for piece in column]
-    # Values are gathered from arrays of one type.
-    plain_alone = plain and len({array.type for array in arrays}) == 1
-    few = wanted if plain_alone and wanted is not None and wanted.are_few(MANY) else None
-    if few is not None and few.rows is not None:
-        column = located(gathered(arrays, few.rows).chunks, 0)
+    plain = any(array.type.id != _DICTIONARY for array in arrays)
+    few = None
+    if plain and wanted is not None and len({array.type for array in arrays}) == 1:
+        few = wanted.few(MANY)  # values are gathered from arrays of one type
+    if few is not None:
+        column = located(gathered(arrays, few).chunks, 0)
     codes, values, may_lack = encoded(column, np.int32, known, threads)
     present = codes >= 0 if may_lack else None
     if present is not None and present.all():
         present = None
-    if few is not None:
-        codes, present = few.spread(codes), None if present is None else few.spread(present)
+    if few is not None and wanted is not None:
+        codes, present = wanted.spread(codes), None if present is None else wanted.spread(present)
     return EventColumn(STRING, codes, present, values.dictionary, plain=plain)
 
 
