@@ -25,7 +25,7 @@ import pyarrow as pa
 from experiments import compare, machine, papers, regret_grid
 from experiments.core import benchmarks, reporting
 from experiments.core.experiment import SIZES, Experiment
-from experiments.core.running import PLACES, run
+from experiments.core.running import PLACES, measure, run
 from experiments.core.unattended import MOST_LOAD, Unattended, say
 from experiments.figures import EXPERIMENTS
 from experiments.figures.cells import VARIABLE
@@ -110,31 +110,33 @@ def _all(options: argparse.Namespace) -> None:
     pa.set_cpu_count(1)
     print(machine.described(), file=sys.stderr)
     try:
-        seconds = run(EXPERIMENTS, SIZES[options.size], _folder(options), unattended=unattended)
+        seconds, failed = measure(
+            EXPERIMENTS, SIZES[options.size], _folder(options), unattended=unattended
+        )
         unattended.wait()
         begin = time.monotonic()
-        failed = _rivals(options)
+        failed += _rivals(options)
     except KeyboardInterrupt:
         raise SystemExit("interrupted: the same command resumes at this point") from None
     seconds["rivals"] = time.monotonic() - begin
     _report(options)
     say(times(seconds))
     if failed:
-        raise SystemExit(failed)
+        raise SystemExit("\n".join(failed))
 
 
-def _rivals(options: argparse.Namespace) -> str:
+def _rivals(options: argparse.Namespace) -> list[str]:
     """Run other systems that are installed, and the C program; return their failures."""
     if options.size == "tiny":
-        return ""
+        return []
     arguments = ["all", "--results", str(_folder(options))]
     if script := os.environ.get(VARIABLE):
         arguments += ["--limit", script]
     try:
         rivals.main([*arguments, *(["--quick"] if options.size == "quick" else [])])
     except SystemExit as problem:
-        return str(problem)
-    return ""
+        return [str(problem)]
+    return []
 
 
 def times(seconds: Mapping[str, float]) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 import sys
+import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from experiments.core import results
 from experiments.core.experiment import SIZES, Experiment, Point, Size
-from experiments.core.measuring import GIVE_UP, Wrong, give_up, measured, warm_up
+from experiments.core.measuring import GIVE_UP, give_up, measured, warm_up
 from experiments.core.results import MEASURED, TOO_SLOW, Row
 from experiments.core.unattended import Unattended, say
 from sase.cli.messages import WIDTH, Progress
@@ -46,14 +47,27 @@ def run(
     folder: Path,
     *,
     again: bool = False,
+) -> None:
+    """Measure every experiment, and write its results after each point; name those that failed."""
+    _, failed = measure(experiments, size, folder, again=again)
+    if failed:
+        raise SystemExit("\n".join(failed))
+
+
+def measure(
+    experiments: Iterable[Experiment],
+    size: Size,
+    folder: Path,
+    *,
+    again: bool = False,
     unattended: Unattended | None = None,
-) -> dict[str, float]:
-    """Measure every experiment, and write its results after each point; return their seconds."""
+) -> tuple[dict[str, float], list[str]]:
+    """The seconds of each experiment, and the failures: the others are measured all the same."""
     here = results.place(size.name)
     if here["commit"].endswith("-dirty"):
         say("the working tree has changes: nothing that was measured before is taken over")
     work = [(each, list(each.points(size))) for each in experiments]
-    measure = measured if unattended is None else unattended.measured
+    rows_of = measured if unattended is None else unattended.measured
     failed, seconds = [], dict[str, float]()
     with Steps(sum(len(points) for _, points in work)) as steps:
         for experiment, points in work:
@@ -61,14 +75,13 @@ def run(
             known = [] if again else list(results.of_the_same(results.read(path).rows, here))
             begin = steps.seconds
             try:
-                _run(experiment, points, size, known, here, path, steps, measure)
-            except Wrong as problem:
+                _run(experiment, points, size, known, here, path, steps, rows_of)
+            except Exception as problem:
+                traceback.print_exc()
                 failed.append(f"{experiment.name}: {problem}")
             seconds[experiment.name] = steps.seconds - begin
     gc.unfreeze()
-    if failed:
-        raise SystemExit("\n".join(failed))
-    return seconds
+    return seconds, failed
 
 
 def _run(
@@ -79,7 +92,7 @@ def _run(
     here: dict[str, str],
     path: Path,
     steps: Steps,
-    measure: Measure,
+    rows_of: Measure,
 ) -> None:
     begin = steps.seconds
     # Objects that live on anyway need not be looked through before each run.
@@ -95,7 +108,7 @@ def _run(
             if not is_warm and size.name != SMALLEST.name and not experiment.once:
                 warm_up(experiment, SMALLEST)
             is_warm = True
-            there = [row | here for row in measure(experiment, point, size, slow)]
+            there = [row | here for row in rows_of(experiment, point, size, slow)]
         for row in [] if experiment.once or experiment.uses else there:
             if row["status"] == TOO_SLOW or row.get("wall_s", 0) > GIVE_UP * size.most_seconds:
                 give_up(point, row["way"], slow)

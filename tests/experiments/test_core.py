@@ -165,6 +165,16 @@ def test_a_wrong_experiment_does_not_keep_the_others_from_running(tmp_path):
     assert len(results.read(tmp_path / "name.csv").rows) == 1
 
 
+def test_an_experiment_that_ends_with_an_error_does_not_keep_the_others_from_running(tmp_path):
+    def fails(table):
+        raise OSError("the disk is full")
+
+    broken, right = experiment(Point(1, {"a": fails})), experiment(Point(1, {"a": way(5)}))
+    with pytest.raises(SystemExit, match="name: the disk is full"):
+        running.run([broken, right], SIZE, tmp_path)
+    assert len(results.read(tmp_path / "name.csv").rows) == 1
+
+
 def test_rows_come_back_from_a_file_as_they_were(tmp_path):
     rows = rows_of(Point("p1", {"a": way(5, check=7), "b": way(5)}, panel="one"))
     rows = [row | HERE for row in rows]

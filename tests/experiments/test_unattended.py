@@ -47,7 +47,7 @@ class Counted:
 
     def __init__(self):
         self.measured = []
-        self.stop_at = None
+        self.stop_at = self.error_at = None
 
     def experiments(self):
         return tuple(self._experiment(name) for name in ("one", "two"))
@@ -61,6 +61,8 @@ class Counted:
         def run():
             if place == self.stop_at:
                 raise KeyboardInterrupt
+            if place == self.error_at:
+                raise OSError("the disk is full")
             self.measured.append(place)
             return sum(range(100_000))
 
@@ -126,6 +128,16 @@ def test_after_a_failure_of_another_system_there_is_a_report(
         program.main(["all", "--quick", "--results", str(tmp_path)])
     assert (tmp_path / "benchmarks.md").exists()
     assert "minutes in all" in capsys.readouterr().err
+
+
+def test_after_an_experiment_that_failed_the_others_run_and_there_is_a_report(
+    repository, counted, tmp_path
+):
+    counted.error_at = "one 1"
+    with pytest.raises(SystemExit, match="^one: the disk is full$"):
+        run_all(tmp_path)
+    assert list(dict.fromkeys(counted.measured)) == ["two 1", "two 2"]
+    assert (tmp_path / "benchmarks.md").exists()
 
 
 def test_each_row_has_its_commit_machine_load_and_times(repository, counted, tmp_path):
