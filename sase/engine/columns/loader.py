@@ -105,7 +105,7 @@ class Loader:
 
     def proved(self, inputs: Inputs) -> Inputs:
         """Prove the columns that are read; those of readers once they are drained."""
-        return inputs.proved(self._read, self.gate)
+        return inputs.proved(self._read, self.gate, is_decoded=True)
 
     def checkpoint(self) -> list[Any]:
         """Return the types of columns and time as plain values."""

@@ -10,7 +10,7 @@ import pytest
 
 import sase
 from sase.engine.columns import opened
-from sase.engine.columns.arrow import gather, input
+from sase.engine.columns.arrow import gather, input, small_chunks
 from sase.engine.sources import open_files
 from sase.engine.sources.formats.arrow import FEW, MANY
 
@@ -102,6 +102,17 @@ def test_tables_of_small_chunks_are_joined_once_they_are_proved(rows: int) -> No
     assert len(found)
 
 
+def test_all_chunks_are_joined_that_are_decoded_and_can_be_copied() -> None:
+    whole = events()
+    table = pa.concat_tables([whole[:4], whole[4:]])
+    for is_decoded, counts in ((False, [2, 2, 2, 2, 2]), (True, [1, 2, 1, 1, 2])):
+        (proved,) = opened(table).proved(is_decoded=is_decoded).tables
+        assert [column.num_chunks for column in proved.source.columns] == counts
+        assert proved.source.equals(table)
+        _, read = proved.read({"type": 1, "id": 2, "s": 3})
+        assert [len(chunks) for chunks in read.values()] == [2, 1, 1]
+
+
 @pytest.mark.parametrize(
     "kind", [pa.int8(), pa.uint64(), pa.timestamp("ns"), pa.timestamp("s", "Asia/Tokyo")], ids=str
 )
@@ -111,15 +122,60 @@ def test_numbers_and_times_are_joined_with_their_type(
 ) -> None:
     chunk = pa.array([0, *values], kind)[1:]
     given = pa.chunked_array([chunk] * 20)
-    joined = gather.concatenated(given)
-    joined.validate(full=True)
+    for joined in (small_chunks.concatenated(given), copied(given)):
+        if joined is None:
+            assert None in values
+        else:
+            joined.validate(full=True)
+            assert joined.equals(given)
+            assert joined.num_chunks == 1
+
+
+def copied(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    whole = small_chunks.copied(column)
+    return None if whole is None else pa.chunked_array([whole])
+
+
+def test_indexes_of_one_dictionary_are_copied() -> None:
+    values, indexes = pa.array(["x", "y", "z"]), pa.array([0, 1, 2, 1], pa.int16())
+    one = pa.DictionaryArray.from_arrays(indexes, values, ordered=True)
+    given = pa.chunked_array([one, one[1:3], one[:0], one[3:]])
+    joined = copied(given)
+    assert joined is not None
+    assert joined.type == given.type
     assert joined.equals(given)
-    assert joined.num_chunks == 1
+    other = pa.DictionaryArray.from_arrays(indexes, pa.array(["z", "y", "x"]), ordered=True)
+    part = pa.DictionaryArray.from_arrays(indexes, values[:3][1:], ordered=True, safe=False)
+    for each in (other, part):
+        assert copied(pa.chunked_array([one, each])) is None
+
+
+def test_only_chunks_of_numbers_without_null_are_copied() -> None:
+    values = pa.array([1, None, 3, 4], pa.int32())
+    assert copied(pa.chunked_array([values[2:]] * 2)).equals(pa.chunked_array([[3, 4, 3, 4]], "i4"))
+    hidden = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), pa.array([7, None]))
+    for chunk in (
+        values, hidden, too_long(), numbers(-1), pa.array([True, False]),
+        pa.array(["x"]), pa.array([[1]]), pa.nulls(2),
+    ):  # fmt: skip
+        assert copied(pa.chunked_array([chunk] * 2)) is None
+
+
+def too_long() -> pa.Array:
+    """Numbers that a stream of Arrow describes as more than it has."""
+    batch, sink = pa.record_batch({"x": pa.array([0] * 321)}), pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    lengths = [(321 << 40 * more).to_bytes(8, "little") for more in (0, 1)]
+    data = bytes(sink.getvalue()).replace(*lengths)
+    found = pa.ipc.open_stream(data).read_next_batch().column(0)
+    assert len(found) == 321 << 40
+    return found
 
 
 def test_what_arrow_cannot_join_stays_as_it_is() -> None:
     """Dictionaries that are great, or together too great for their indexes, and those of NULL."""
-    greats = pa.DictionaryArray.from_arrays([0, 1], list(map(str, range(gather.SMALL + 1))))
+    greats = pa.DictionaryArray.from_arrays([0, 1], list(map(str, range(small_chunks.SMALL + 1))))
     many = [
         pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), [f"{n}", f"{n}x"])
         for n in range(200)
@@ -127,7 +183,7 @@ def test_what_arrow_cannot_join_stays_as_it_is() -> None:
     void = pa.DictionaryArray.from_arrays([0, None], ["x", None])
     for column in ([greats] * 200, many, [void, greats.slice(0, 0)] * 100):
         given = pa.chunked_array(column)
-        assert gather.concatenated(given).equals(given)
+        assert small_chunks.concatenated(given).equals(given)
     (kept,) = opened(pa.table({"d": pa.chunked_array(many)})).proved().tables
     assert kept.source.column("d").num_chunks == 200
     whole = [value for each in many for value in each.to_pylist()]

@@ -51,8 +51,8 @@ _VIEWS = {pa.string_view().id, pa.binary_view().id}
 _VIEW = np.dtype([("size", "i4"), ("head", "i4"), ("buffer", "i4"), ("begin", "i4")])
 _INLINE = 12
 # Returns the address in a capsule of a given name.
-_address_in = ctypes.pythonapi.PyCapsule_GetPointer
-_address_in.restype, _address_in.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+address_in = ctypes.pythonapi.PyCapsule_GetPointer
+address_in.restype, address_in.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
 # Dictionaries by identity.
 _Dictionaries = dict[tuple[object, ...], pa.Array]
 _Proof = Callable[[pa.Array, _Dictionaries, _Dictionaries], None]
@@ -397,7 +397,7 @@ def is_proved_at_once(array: pa.Array) -> bool:
     return array.offset >= 0 and is_sound(array)
 
 
-def fits_memory(given: pa.Array | pa.RecordBatch) -> bool:
+def fits_memory(given: pa.Array | pa.ChunkedArray | pa.RecordBatch) -> bool:
     """Whether the memory of flat columns is long enough; a negative offset is not found."""
     try:
         given.validate()
@@ -412,7 +412,7 @@ class ExportedBatch:
     def __init__(self, batch: pa.RecordBatch) -> None:
         self.batch = batch
         self.held = batch.__arrow_c_array__()[1]
-        self.address: int = _address_in(self.held, b"arrow_array")
+        self.address: int = address_in(self.held, b"arrow_array")
 
 
 def identity(array: pa.Array) -> tuple[object, ...]:

@@ -15,9 +15,6 @@ from sase.engine.columns.arrow.data_types import (
     is_of_extensions,
 )
 
-# The most values of a small dictionary.
-SMALL = 1 << 12
-
 
 def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
     """Select values chunk by chunk; Arrow would first concatenate all chunks."""
@@ -92,29 +89,6 @@ def _joined(parts: list[pa.Array]) -> pa.Array:
         return pa.DictionaryArray.from_arrays(
             pa.concat_arrays(codes).cast(kind.index_type), values, ordered=kind.ordered
         )
-
-
-def concatenated(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Concatenate the chunks of a column, since each chunk costs a reader as much as many rows.
-
-    Columns that Arrow cannot concatenate are returned unchanged, as are those with large
-    dictionaries, which Arrow would compare chunk by chunk.
-    """
-    last = column.num_chunks - 1
-    if last < 1 or (
-        pa.types.is_dictionary(column.type) and len(column.chunk(last).dictionary) > SMALL
-    ):
-        return column
-    is_copied = pa.types.is_integer(column.type) or pa.types.is_timestamp(column.type)
-    if is_copied and not column.null_count:
-        # NumPy takes memory in huge pages: this takes half the time.
-        values = column.to_numpy()
-        buffers = [None, pa.py_buffer(values.view(f"i{values.itemsize}"))]
-        return pa.chunked_array([pa.Array.from_buffers(column.type, len(values), buffers)])
-    try:
-        return pa.chunked_array([column.combine_chunks()], column.type)
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # type or index too narrow
-        return column
 
 
 def unifiable(parts: list[pa.Array]) -> list[pa.Array]:

@@ -18,7 +18,7 @@ from sase.base.paths import columns_of, path_of
 from sase.binding.types import UNKNOWN, DataType, Kind
 from sase.engine.columns.arrow.data_types import data_type
 from sase.engine.columns.arrow.gate import Gate, prove_schema
-from sase.engine.columns.arrow.gather import concatenated, names_of_types
+from sase.engine.columns.arrow.gather import names_of_types
 from sase.engine.columns.arrow.nested import lacks_field, nested_type, nested_values, type_in
 from sase.engine.columns.arrow.python_rows import (
     Row,
@@ -30,6 +30,7 @@ from sase.engine.columns.arrow.python_rows import (
     table_of_relation,
     table_of_rows,
 )
+from sase.engine.columns.arrow.small_chunks import concatenated, copied
 from sase.errors import DataError, SchemaError
 
 
@@ -151,11 +152,12 @@ class Input:
             return None
         if not pa.types.is_dictionary(self.source.schema.field(index).type):
             return None
-        chunks = self.chunks(index)
-        if self._are_small(chunks) and name in self.unproved:
-            chunks = self._proved_column(name, index, Gate())
-        elif name in self.unproved:
-            Gate().prove_values(name, chunks, self.where)
+        if name in self.unproved and self._count_chunks(index) > MANY:
+            chunks = self._proved_column(name, index, Gate(), is_decoded=True)
+        else:
+            chunks = self.chunks(index)
+            if name in self.unproved:
+                Gate().prove_values(name, chunks, self.where)
         if len(chunks) > MANY:  # most have the same dictionary
             chunks = concatenated(self.source.column(index)).chunks
         values = [n for chunk in chunks for n in names_of_types(chunk).dictionary.to_pylist()]
@@ -169,10 +171,17 @@ class Input:
         column = self.source.column(index)
         return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
 
-    def proved(self, names: Collection[str] | None = None, gate: Gate | None = None) -> Input:
+    def proved(
+        self,
+        names: Collection[str] | None = None,
+        gate: Gate | None = None,
+        *,
+        is_decoded: bool = False,
+    ) -> Input:
         """Prove the memory of some columns, or of all; raise an error if it is unsound.
 
-        A reader is returned unchanged: its columns are proved when they are read.
+        Of columns that are decoded afterwards all chunks are joined, of others many small ones. A
+        reader is returned unchanged: its columns are proved when they are read.
         """
         if not self.unproved or self.is_lazy:
             return self
@@ -183,27 +192,30 @@ class Input:
         gate, source = gate or Gate(), self.source
         for index, name in enumerate(source.schema.names):
             if name in asked:
-                before, chunks = source.column(index), self._proved_column(name, index, gate)
-                if isinstance(before, pa.ChunkedArray) and before.num_chunks != len(chunks):
-                    joined = pa.chunked_array(chunks, before.type)
+                chunks = self._proved_column(name, index, gate, is_decoded=is_decoded)
+                if self._count_chunks(index) != len(chunks):
+                    joined = pa.chunked_array(chunks, source.column(index).type)
                     source = source.set_column(index, source.schema.field(index), joined)
         proved = replace(self, source=source, unproved=self.unproved - asked)
         proved.proved_chunks.update(self.proved_chunks)
         return proved
 
-    def _proved_column(self, name: str, index: int, gate: Gate) -> Chunks:
-        """Prove a column, once, and concatenate many small chunks of it."""
+    def _proved_column(self, name: str, index: int, gate: Gate, *, is_decoded: bool) -> Chunks:
+        """Prove a column, once, and join its chunks: all if it is decoded, else many small ones."""
         if index not in self.proved_chunks:
-            chunks = self.chunks(index)
+            column, count = self.source.column(index), self._count_chunks(index)
+            are_small = count > MANY and self.source.num_rows < FEW * count
+            whole = copied(column) if are_small or (is_decoded and count > 1) else None
+            chunks = self.chunks(index) if whole is None else [whole]
             gate.prove(name, chunks, self.source.num_rows, self.where)
-            if self._are_small(chunks):
-                chunks = concatenated(self.source.column(index)).chunks
+            if are_small and whole is None:
+                chunks = concatenated(column).chunks
             self.proved_chunks[index] = chunks
         return self.proved_chunks[index]
 
-    def _are_small(self, chunks: Chunks) -> bool:
-        """Whether chunks are many and small."""
-        return len(chunks) > MANY and self.source.num_rows < FEW * len(chunks)
+    def _count_chunks(self, index: int) -> int:
+        column = self.source.column(index)
+        return column.num_chunks if isinstance(column, pa.ChunkedArray) else 1
 
     def read(self, indexes: Mapping[str, int]) -> tuple[int, dict[str, Chunks]]:
         """Return the number of rows, and by name the chunks of the columns at these indexes.
@@ -227,7 +239,7 @@ class Input:
         columns = self.source.schema.names
         nested = {name for name, index in indexes.items() if columns[index] != name}
         return {
-            name: [nested_values(chunk, name) for chunk in own] if name in nested else own
+            name: [nested_values(chunk, name) for chunk in own] if name in nested else _joined(own)
             for name, own in chunks.items()
         }
 
@@ -253,6 +265,12 @@ class Input:
         return f"in the events of type `{self.type_name}` " if self.type_name is not None else ""
 
 
+def _joined(chunks: Chunks) -> Chunks:
+    """Join chunks that can be copied: decoding would copy them, too, and widen their numbers."""
+    whole = copied(pa.chunked_array(chunks)) if len(chunks) > 1 else None
+    return chunks if whole is None else [whole]
+
+
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """All tables of events; `typed` if each table holds one event type."""
@@ -266,9 +284,15 @@ class Inputs:
             return self
         return Inputs(tuple([table.drained() for table in self.tables]), self.typed)
 
-    def proved(self, names: Collection[str] | None = None, gate: Gate | None = None) -> Inputs:
+    def proved(
+        self,
+        names: Collection[str] | None = None,
+        gate: Gate | None = None,
+        *,
+        is_decoded: bool = False,
+    ) -> Inputs:
         """Prove the memory of some columns of all tables, or of all columns."""
-        tables = tuple([table.proved(names, gate) for table in self.tables])
+        tables = tuple([table.proved(names, gate, is_decoded=is_decoded) for table in self.tables])
         is_changed = any(map(operator.is_not, tables, self.tables))
         return Inputs(tables, self.typed) if is_changed else self
 

@@ -90,7 +90,7 @@ def number(address: int, form: int, row: int) -> int:
 
 
 @inlined
-def copy_numbers(address: int, form: int, count: int, out: OutInts, to: int) -> None:
+def copy_numbers(address: int, form: int, count: int, out: NDArray[Any], to: int) -> None:
     """Copy `count` numbers from an address on."""
     # One loop for each form: a single loop would branch on the form for each number.
     if form == 0:

@@ -149,6 +149,36 @@ top_bit = _top_bit if config.DISABLE_JIT else _highest
 prefetch = _no_prefetch if config.DISABLE_JIT else _prefetch_line
 
 
+# ---------------------------------------------------------------- functions of C
+
+
+def _c_function(count: int, *, has_result: bool) -> Callable[..., int]:
+    """Return a function that calls, by address, a C function of some addresses."""
+    if config.DISABLE_JIT:
+        kind = ctypes.CFUNCTYPE(ctypes.c_int if has_result else None, *[ctypes.c_void_p] * count)
+        return lambda function, *addresses: kind(int(function))(*map(int, addresses)) or 0
+    word, result = ir.IntType(64), ir.IntType(32) if has_result else ir.VoidType()
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def call(context: Any, function: Any, *addresses: Any) -> tuple[Signature, Callable[..., Any]]:
+        def code(context: Any, builder: Any, wanted: Any, values: Any) -> Any:
+            function, packed = values
+            arguments = [builder.extract_value(packed, place) for place in range(count)]
+            kind = ir.FunctionType(result, [word] * count)
+            found = builder.call(builder.inttoptr(function, kind.as_pointer()), arguments)
+            return builder.sext(found, word) if has_result else word(0)
+
+        packed = types.BaseTuple.from_types([types.int64] * count)
+        return types.int64(types.int64, packed), code
+
+    return call  # type: ignore[no-any-return]
+
+
+# Call `get_next` of a stream of Arrow, with the addresses of the stream and of room for an array,
+# and `release` of an array.
+next_array, release_array = _c_function(2, has_result=True), _c_function(1, has_result=False)
+
+
 # ---------------------------------------------------------------- the clock
 
 NO_CLOCK = 0

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.ipc
 
-from sase.engine.columns.arrow.gather import concatenated
+from sase.engine.columns.arrow.small_chunks import concatenated
 from sase.engine.sources.formats.base import BATCH, FileFormat, Scan, proved, with_given
 
 # Small batches are combined up to FEW rows or MANY batches.
