@@ -15,6 +15,9 @@ from sase.engine.columns.arrow.data_types import (
     is_of_extensions,
 )
 
+# Indexes for the values of several dictionaries.
+WIDE = pa.int32()
+
 
 def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
     """Select values chunk by chunk; Arrow would first concatenate all chunks."""
@@ -57,10 +60,10 @@ def taken_values(chunk: pa.Array, places: Numbers, missing: Mask | None = None) 
 
 
 def taken_rows(table: pa.Table, places: Numbers) -> pa.Table:
-    """Take rows of a table, also of types that `take` does not support."""
+    """Take rows of a table, also of types and dictionaries that `take` does not support."""
     try:
         return table.take(pa.array(places))
-    except pa.ArrowNotImplementedError:
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         columns = [gathered(each.chunks, places) for each in table.columns]
         return pa.table(columns, names=table.schema.names)
 
@@ -72,10 +75,15 @@ def runs(places: Numbers) -> list[Numbers]:
 
 def _joined(parts: list[pa.Array]) -> pa.Array:
     """Concatenate parts of one type, even if their dictionaries differ."""
+    kind = parts[0].type
     try:
         return pa.chunked_array(unifiable(parts)).unify_dictionaries().combine_chunks()
+    except pa.ArrowInvalid:  # indexes are too narrow for all values
+        if not pa.types.is_dictionary(kind) or kind.index_type.bit_width >= WIDE.bit_width:
+            raise
+        wide = pa.dictionary(WIDE, kind.value_type, kind.ordered)
+        return _joined([indexed(part, wide) for part in parts])
     except pa.ArrowNotImplementedError:  # of values such as lists: duplicates are kept
-        kind = parts[0].type
         if not pa.types.is_dictionary(kind):
             raise
         sizes = np.cumsum([0, *(len(part.dictionary) for part in parts[:-1])])
