@@ -13,6 +13,7 @@ from sase.engine.columns.arrow.data_types import (
     data_type,
     distinct_types,
     is_of_extensions,
+    value_type,
 )
 
 # Indexes for the values of several dictionaries.
@@ -217,6 +218,15 @@ def decoded(chunk: pa.DictionaryArray) -> pa.Array:
         none = pa.nulls(1, values.type)
         each = [none if n is None else values.slice(n, 1) for n in chunk.indices.to_pylist()]
         return pa.concat_arrays([values.slice(0, 0), *each])
+
+
+def plain(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array, without dictionaries, run ends and views."""
+    chunks = [
+        decoded(each) if pa.types.is_dictionary(each.type) else each
+        for each in map(takeable, column.chunks)
+    ]
+    return pa.concat_arrays(chunks) if chunks else pa.nulls(0, value_type(column.type))
 
 
 def names_of_types(chunk: pa.Array) -> pa.Array:
