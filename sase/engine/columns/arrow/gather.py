@@ -76,15 +76,10 @@ def runs(places: Numbers) -> list[Numbers]:
 
 def _joined(parts: list[pa.Array]) -> pa.Array:
     """Concatenate parts of one type, even if their dictionaries differ."""
-    kind = parts[0].type
     try:
         return pa.chunked_array(unifiable(parts)).unify_dictionaries().combine_chunks()
-    except pa.ArrowInvalid:  # indexes are too narrow for all values
-        if not pa.types.is_dictionary(kind) or kind.index_type.bit_width >= WIDE.bit_width:
-            raise
-        wide = pa.dictionary(WIDE, kind.value_type, kind.ordered)
-        return _joined([indexed(part, wide) for part in parts])
     except pa.ArrowNotImplementedError:  # of values such as lists: duplicates are kept
+        kind = parts[0].type
         if not pa.types.is_dictionary(kind):
             raise
         sizes = np.cumsum([0, *(len(part.dictionary) for part in parts[:-1])])
@@ -124,7 +119,7 @@ def alike(chunks: list[pa.Array]) -> list[pa.Array]:
     kinds = distinct_types(chunks)
     known = [kind for kind in kinds if not pa.types.is_null(kind)]
     if len(kinds) == 1 or not known:
-        return chunks
+        return _with_room(chunks)
     if len(known) > 1 and any(isinstance(chunk, pa.ExtensionArray) for chunk in chunks):
         # An unregistered extension type is restored from a snapshot as its storage type.
         return alike(
@@ -134,10 +129,25 @@ def alike(chunks: list[pa.Array]) -> list[pa.Array]:
     if pa.types.is_float32(target) and any(map(pa.types.is_decimal, known)):
         target = pa.float64()
     try:
-        return [_cast(chunk, target) for chunk in chunks]
+        return _with_room([_cast(chunk, target) for chunk in chunks])
     except pa.ArrowInvalid:  # moments too far away for the finest unit, or integers
         target = pa.decimal128(20) if pa.types.is_integer(target) else pa.string()
         return [_cast(chunk, target) for chunk in chunks]
+
+
+def _with_room(chunks: list[pa.Array]) -> list[pa.Array]:
+    """Give dictionaries wider indexes, if theirs are too narrow for the values of all."""
+    kind = chunks[0].type if chunks else pa.null()
+    if not pa.types.is_dictionary(kind) or kind.index_type.bit_width >= WIDE.bit_width:
+        return chunks
+    if sum(len(chunk.dictionary) for chunk in chunks) < 1 << kind.index_type.bit_width - 1:
+        return chunks
+    try:
+        pa.chunked_array(unifiable(chunks)).unify_dictionaries()
+    except pa.ArrowException:
+        wide = pa.dictionary(WIDE, kind.value_type, kind.ordered)
+        return [indexed(chunk, wide) for chunk in chunks]
+    return chunks
 
 
 def _instants(kinds: list[pa.DataType]) -> pa.DataType | None:
