@@ -6,6 +6,7 @@ import datetime as dt
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import sase
@@ -100,3 +101,20 @@ def test_what_is_an_error(options: Any, error: type[Exception], message: str) ->
 def test_a_plain_number_counts_no_timestamps() -> None:
     with pytest.raises(PlanError, match=r"before=5 counts integer times.*5 seconds"):
         sase.interval([{"ts": START}], before=5)
+
+
+@pytest.mark.parametrize("encode", [pc.dictionary_encode, pc.run_end_encode])
+@pytest.mark.parametrize(
+    "times",
+    [
+        pa.array([0, 1], pa.timestamp("ms", "Europe/Berlin")),
+        pa.array([0.5, 1]),
+        pa.array([dt.date(2024, 1, 1), dt.date(2024, 1, 2)]),
+    ],
+)
+def test_encoded_columns_are_widened_as_plain_ones(encode: Any, times: pa.Array) -> None:
+    plain = pa.table({"ts": times, "type": pa.array(["A", "B"]), "lo": times})
+    coded = pa.table([encode(each.chunk(0)) for each in plain.columns], names=plain.column_names)
+    wanted, made = (sase.interval(each, before="2 days", type="A") for each in (plain, coded))
+    assert made.select(["lo", "hi"]) == wanted.select(["lo", "hi"])
+    assert wanted["lo"] != wanted["hi"]

@@ -57,6 +57,22 @@ def test_events_of_one_input_stay_simultaneous() -> None:
     assert found.rows.to_pylist() == [{"a": 0, "b": 1}]
 
 
+@pytest.mark.parametrize("names", [["x", None], [f"n{each}" for each in range(100)]])
+def test_dictionaries_that_arrow_does_not_unify(names: list[str | None]) -> None:
+    """One has NULL among its values, or both have too many for their indexes."""
+    streams = {}
+    for stream, letter in (("p", "A"), ("q", "B")):
+        values = [name and letter + name for name in names]
+        codes = pa.array(range(len(values)), pa.int8())
+        texts = pa.DictionaryArray.from_arrays(codes, pa.array(values, pa.string()))
+        columns = {"ts": range(len(values)), "type": [letter] * len(values), "s": texts}
+        streams[stream] = pa.table(columns)
+    script = "FROM p, q EVENT SEQ(A a, B b) WITHIN 1 RETURN a.s AS s, b.s AS t"
+    found = sase.Script(script).run(streams=streams)["query_1"].to_pylist()
+    wanted = [(name and f"A{name}", name and f"B{name}") for name in names]
+    assert [(match["s"], match["t"]) for match in found] == wanted
+
+
 def test_events_that_come_in_several_pushes_stay_simultaneous() -> None:
     matcher = sase.Script("FROM p, q EVENT SEQ(A a, B b)").open()
     matcher.push("q", events("C9"))

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from sase.base.texts import did_you_mean
 from sase.binding.values.folding import INT64_MAX
 from sase.engine.columns.arrays import Mask, Numbers
+from sase.engine.columns.arrow.gather import plain
 from sase.engine.columns.arrow.input import opened
 from sase.engine.columns.decode.time_column import microseconds
 from sase.errors import IntervalWarning, SchemaError
@@ -36,11 +37,11 @@ def widened(
 
     For other events a column keeps its values, or is the time if it is new.
     """
-    times, chosen = table[time].combine_chunks(), _chosen(table, types, type_column)
+    times, chosen = plain(table[time]), _chosen(table, types, type_column)
     raw = _raw(times)
     for name, units in moves.items():
         place = table.schema.get_field_index(name)
-        old = raw if place < 0 else _raw(table[name].combine_chunks().cast(times.type))
+        old = raw if place < 0 else _raw(plain(table[name]).cast(times.type))
         made = _column(np.where(chosen, _moved(raw, units), old), times)
         table = (
             table.append_column(name, made) if place < 0 else table.set_column(place, name, made)
@@ -55,13 +56,13 @@ def _chosen(table: pa.Table, types: Sequence[str] | None, column: str) -> Mask:
     if column not in table.column_names:
         hints = did_you_mean(column, table.column_names) or ("name it with  type_column=…",)
         raise SchemaError(f"there is no type column `{column}`: {hints[0]}")
-    texts = table[column].cast(pa.string())
+    texts = plain(table[column]).cast(pa.string())
     known = [each for each in pc.unique(texts).to_pylist() if each is not None]
     for name in sorted({*types} - {*known}) if known else ():
         hints = ("", *did_you_mean(name, known))
         warn(IntervalWarning(f"no event of type `{name}` occurred{'; '.join(hints)}"), stacklevel=4)
     found = pc.is_in(texts, pa.array(types, pa.string()))
-    mask: Mask = found.to_numpy()
+    mask: Mask = found.to_numpy(zero_copy_only=False)
     return mask
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sase.cached_property import cached_property
 from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Mask, Numbers
+from sase.engine.columns.arrow.data_types import value_type
 from sase.engine.columns.arrow.gather import alike, gathered, takeable
 from sase.engine.columns.arrow.slice import restored as inputs_restored
 from sase.engine.columns.arrow.slice import saved as inputs_saved
@@ -268,12 +269,12 @@ class RowHistory:
         return self._columns[key]
 
     def type_of(self, name: str, types: Collection[str] | None) -> pa.DataType | None:
-        """The type of a column where it first occurs."""
+        """The type of the values of a column where it first occurs."""
         for piece in self.pieces:
             for table in piece.inputs.tables:
                 found = table.arrow_type(name)
                 if found is not None and (types is None or table.type_name in (None, *types)):
-                    return found
+                    return value_type(found)
         return None
 
     def names(self, types: Collection[str] | None) -> list[str]:

@@ -24,7 +24,13 @@ from sase.binding.script.streams import NamedStream, ranked
 from sase.binding.types import RESOLUTIONS, UNKNOWN, DataType, Kind
 from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Numbers
-from sase.engine.columns.arrow.data_types import data_type, factor, is_zone, nanoseconds
+from sase.engine.columns.arrow.data_types import (
+    data_type,
+    factor,
+    is_zone,
+    nanoseconds,
+    value_type,
+)
 from sase.engine.columns.arrow.gather import alike, takeable, taken_rows
 from sase.engine.columns.arrow.input import Input, Misfits
 from sase.engine.columns.arrow.python_rows import NO_FLOAT
@@ -305,7 +311,8 @@ class StreamMerge(Declared):
         """The units of the merged time in a unit of a stream."""
         column = source.stream.schema.time
         tables = [each.source.schema for each in piece.inputs.tables]
-        given = next((each.field(column).type for each in tables if column in each.names), None)
+        found = (each.field(column).type for each in tables if column in each.names)
+        given = next(map(value_type, found), None)
         if given is not None and is_zoned(given) and self._zone is None:
             self._zone = given
         if self._clock == UNKNOWN and given is not None:

@@ -217,3 +217,37 @@ def test_decimals_that_arrow_does_not_write_are_shown(number: int) -> None:
     column = pa.Array.from_buffers(pa.decimal64(9, 255), 3, [None, digits])
     found = sase.match("EVENT A a", pa.table({"ts": [1, 2, 3], "type": [*"ABB"], "x": column}))
     assert found.to_pylist()[0]["a"]["x"] == Decimal(number).scaleb(-255)
+
+
+# ---------------------------------------------------------------- encoded columns
+
+
+@pytest.mark.parametrize("encode", [pc.dictionary_encode, pc.run_end_encode])
+def test_times_of_an_encoded_column_keep_their_zone(encode: Any) -> None:
+    berlin = pa.timestamp("us", "Europe/Berlin")
+    plain = {"ts": pa.array([0, 10**6], berlin), "type": ["A", "B"], "v": pa.array([5, 6], berlin)}
+    coded = plain | {"ts": encode(plain["ts"]), "v": encode(plain["v"])}
+    query = "EVENT SEQ(A a, B b) RETURN a.ts AS t, a.v AS v, date_trunc('day', b.v) AS d"
+    wanted = sase.match(query, pa.table(plain)).to_arrow()
+    assert sase.match(query, pa.table(coded)).to_arrow() == wanted
+    for name in ("ts_start", "t", "v", "d"):
+        assert wanted.schema.field(name).type == berlin
+
+
+@pytest.mark.parametrize("encode", [pc.dictionary_encode, pc.run_end_encode])
+def test_streams_with_encoded_times_keep_their_zone(encode: Any) -> None:
+    berlin = pa.timestamp("us", "Europe/Berlin")
+    streams = {
+        name: pa.table({"ts": encode(pa.array([place], berlin)), "type": [name]})
+        for place, name in enumerate("AB")
+    }
+    found = sase.Script("FROM A, B EVENT SEQ(A a, B b)").run(streams=streams)["query_1"].to_arrow()
+    assert found.schema.field("ts_start").type == berlin
+    assert found.num_rows == 1
+
+
+@pytest.mark.parametrize("encode", [pc.dictionary_encode, pc.run_end_encode])
+def test_sums_over_all_matches_of_an_encoded_column(encode: Any) -> None:
+    rows = {"ts": range(4), "type": [*"ABBB"], "n": encode(pa.array([1, 5, None, 5]))}
+    matches = sase.match("EVENT SEQ(A a, B b)", pa.table(rows), output="compressed")
+    assert matches.aggregate("sum", "b.n") == 10

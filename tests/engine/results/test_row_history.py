@@ -99,6 +99,41 @@ def test_batches_whose_dictionaries_hold_null() -> None:
     assert {row["a"]["ts"] for row in second.to_pylist()} == {0, 2, 4, 6}
 
 
+def test_dictionaries_that_have_too_many_values_together() -> None:
+    """Their indexes become wider, in all batches of matches."""
+    batches = []
+    for start in (0, 100):
+        columns = {"ts": range(start, start + 100), "type": ["A", "B"] * 50, "id": [1] * 100}
+        names = pa.DictionaryArray.from_arrays(
+            pa.array(range(100), pa.int8()), [f"n{start + each}" for each in range(100)]
+        )
+        batches.append(pa.RecordBatch.from_pydict(columns | {"s": names}))
+    query = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 2"
+    matches = sase.match(query, pa.Table.from_batches(batches))
+    schema, parts = matches.to_batches()
+    found = pa.Table.from_batches(parts, schema).to_pylist()
+    shown = [(match["a"]["s"], match["b"]["s"]) for match in found]
+    assert shown == [(f"n{ts}", f"n{ts + 1}") for ts in range(0, 200, 2)]
+    assert found == matches.to_pylist()
+
+
+def test_a_snapshot_while_rows_wait_whose_dictionaries_hold_null() -> None:
+    """Also those within another type, which Arrow does not concatenate."""
+    batches = []
+    for start in (0, 2):
+        names = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array([f"n{start}", None]))
+        columns = {"ts": [start, start + 1], "type": ["A", "B"], "id": [1, 1]}
+        columns["s"] = pa.StructArray.from_arrays([names], ["name"])
+        batches.append(pa.RecordBatch.from_pydict(columns))
+    plan = sase.compile(
+        "EVENT SEQ(A a, B b) WITHIN 2 RETURN a.ts AS t", batches[0].schema, lateness=9
+    )
+    matcher = plan.open()
+    for batch in batches:
+        matcher.push(batch)
+    assert [match["t"] for match in plan.restore(matcher.snapshot()).finish().to_pylist()] == [0, 2]
+
+
 def test_a_column_that_is_empty_or_missing_at_times() -> None:
     """Its values are where they were."""
     events = rows(300)

@@ -69,8 +69,10 @@ _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20, 128: 38}
 
 
 def value_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values, of a dictionary-encoded column or any other."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    """Return the type of the values, of a column with a dictionary or run ends or any other."""
+    while pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        kind = kind.value_type
+    return kind
 
 
 def is_of_extensions(kind: pa.DataType) -> bool:

@@ -13,7 +13,11 @@ from sase.engine.columns.arrow.data_types import (
     data_type,
     distinct_types,
     is_of_extensions,
+    value_type,
 )
+
+# Indexes for the values of several dictionaries.
+WIDE = pa.int32()
 
 
 def gathered(chunks: list[pa.Array], places: Numbers) -> pa.ChunkedArray:
@@ -57,10 +61,10 @@ def taken_values(chunk: pa.Array, places: Numbers, missing: Mask | None = None) 
 
 
 def taken_rows(table: pa.Table, places: Numbers) -> pa.Table:
-    """Take rows of a table, also of types that `take` does not support."""
+    """Take rows of a table, also of types and dictionaries that `take` does not support."""
     try:
         return table.take(pa.array(places))
-    except pa.ArrowNotImplementedError:
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         columns = [gathered(each.chunks, places) for each in table.columns]
         return pa.table(columns, names=table.schema.names)
 
@@ -115,7 +119,7 @@ def alike(chunks: list[pa.Array]) -> list[pa.Array]:
     kinds = distinct_types(chunks)
     known = [kind for kind in kinds if not pa.types.is_null(kind)]
     if len(kinds) == 1 or not known:
-        return chunks
+        return _with_room(chunks)
     if len(known) > 1 and any(isinstance(chunk, pa.ExtensionArray) for chunk in chunks):
         # An unregistered extension type is restored from a snapshot as its storage type.
         return alike(
@@ -125,10 +129,25 @@ def alike(chunks: list[pa.Array]) -> list[pa.Array]:
     if pa.types.is_float32(target) and any(map(pa.types.is_decimal, known)):
         target = pa.float64()
     try:
-        return [_cast(chunk, target) for chunk in chunks]
+        return _with_room([_cast(chunk, target) for chunk in chunks])
     except pa.ArrowInvalid:  # moments too far away for the finest unit, or integers
         target = pa.decimal128(20) if pa.types.is_integer(target) else pa.string()
         return [_cast(chunk, target) for chunk in chunks]
+
+
+def _with_room(chunks: list[pa.Array]) -> list[pa.Array]:
+    """Give dictionaries wider indexes, if theirs are too narrow for the values of all."""
+    kind = chunks[0].type if chunks else pa.null()
+    if not pa.types.is_dictionary(kind) or kind.index_type.bit_width >= WIDE.bit_width:
+        return chunks
+    if sum(len(chunk.dictionary) for chunk in chunks) < 1 << kind.index_type.bit_width - 1:
+        return chunks
+    try:
+        pa.chunked_array(unifiable(chunks)).unify_dictionaries()
+    except pa.ArrowException:
+        wide = pa.dictionary(WIDE, kind.value_type, kind.ordered)
+        return [indexed(chunk, wide) for chunk in chunks]
+    return chunks
 
 
 def _instants(kinds: list[pa.DataType]) -> pa.DataType | None:
@@ -209,6 +228,15 @@ def decoded(chunk: pa.DictionaryArray) -> pa.Array:
         none = pa.nulls(1, values.type)
         each = [none if n is None else values.slice(n, 1) for n in chunk.indices.to_pylist()]
         return pa.concat_arrays([values.slice(0, 0), *each])
+
+
+def plain(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array, without dictionaries, run ends and views."""
+    chunks = [
+        decoded(each) if pa.types.is_dictionary(each.type) else each
+        for each in map(takeable, column.chunks)
+    ]
+    return pa.concat_arrays(chunks) if chunks else pa.nulls(0, value_type(column.type))
 
 
 def names_of_types(chunk: pa.Array) -> pa.Array:

@@ -229,6 +229,6 @@ def _one(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column  # Arrow may fail to make an empty chunk
     try:
         whole = column.combine_chunks()
-    except pa.ArrowNotImplementedError:  # such as runs of extensions
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # such as runs of extensions
         return column
     return whole if isinstance(whole, pa.ChunkedArray) else pa.chunked_array([whole])
