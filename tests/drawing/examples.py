@@ -12,6 +12,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from sase.binding import bind_text
+from sase.binding.bound import BoundQuery
 from sase.binding.input_options import InputOptions
 from sase.engine.sources.discovered import Discovered
 from sase.errors import QueryError
@@ -83,7 +84,7 @@ class Example:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """The keyword arguments for the engine, and but for tables of each type for `naive`."""
+        """The keyword arguments for the engine."""
         return {**self.setting.keywords, "params": dict(self.query.parameters) or None}
 
     @property
@@ -92,13 +93,28 @@ class Example:
         left_out = ("type", "types") if self.setting.layout == TABLES else ()
         return {name: each for name, each in self.keywords.items() if name not in left_out}
 
-    @cached_property
-    def expected(self) -> list[naive.Match]:
+    @property
+    def naive_keywords(self) -> dict[str, Any]:
+        """The keyword arguments for `naive`."""
         keywords = self.keywords
         if self.setting.layout == TABLES:
             keywords["types"] = {name: [*each] for name, each in self.setting.declared.items()}
+        return keywords
+
+    @cached_property
+    def expected(self) -> list[naive.Match]:
         parsed = parse_query(self.query.text)
-        return naive.match(parsed, self.rows, **keywords, output=self.output)
+        return naive.match(parsed, self.rows, **self.naive_keywords, output=self.output)
+
+    @property
+    def bound(self) -> BoundQuery:
+        """The query, bound to the columns of its table; raises QueryError."""
+        keywords = dict(self.keywords)
+        params = keywords.pop("params")
+        if self.setting.layout == TABLES:
+            keywords |= {"type": "type", "types": None}
+        schema = Discovered.of(self.table, InputOptions(**keywords)).schema
+        return bind_text(self.query.text, schema, parameters=params or {})
 
     @property
     def is_judged(self) -> bool:
@@ -108,13 +124,8 @@ class Example:
     @cached_property
     def is_refused(self) -> bool:
         """Whether the query is an error."""
-        keywords = dict(self.keywords)
-        params = keywords.pop("params")
-        if self.setting.layout == TABLES:
-            keywords |= {"type": "type", "types": None}
         try:
-            schema = Discovered.of(self.table, InputOptions(**keywords)).schema
-            bind_text(self.query.text, schema, parameters=params or {})
+            assert self.bound
         except QueryError:
             return True
         return isinstance(self.query.tree, Written) and not self._can_be_judged

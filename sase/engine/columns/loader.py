@@ -18,7 +18,7 @@ from sase.engine.columns.arrow.gate import Gate
 from sase.engine.columns.arrow.input import Input, Inputs, opened
 from sase.engine.columns.decode.batch_decoder import BatchDecoder
 from sase.engine.columns.decode.coercion import coerced_to_load
-from sase.engine.columns.decode.numbers import number_column
+from sase.engine.columns.decode.numbers import number_column, wanted_numbers
 from sase.engine.columns.decode.projection import Projection, WantedRows, project
 from sase.engine.columns.decode.resolve import ColumnTypes, Resolved, resolve
 from sase.engine.columns.decode.strings import Dictionaries, string_column
@@ -293,7 +293,7 @@ class Loader:
     ) -> tuple[dict[str, EventColumn], dict[tuple[str, str], EventColumn]]:  # fmt: skip
         """Decode the columns: by name, and by (type, name) where tables differ in kind.
 
-        Of many plain texts only those in `wanted` rows are encoded.
+        Of many values that must be copied only those in `wanted` rows are.
         """
         columns: dict[str, EventColumn] = {}
         by_type: dict[tuple[str, str], EventColumn] = {}
@@ -302,7 +302,7 @@ class Loader:
             if each.type.kind is Kind.STRING:
                 column = string_column(pieces, self._dictionaries[each], threads, wanted)
             else:
-                column = number_column(each.name, pieces, each.type, reading.faults, widen=False)
+                column = wanted_numbers(each.name, pieces, each.type, reading.faults, wanted)
             if each.type_names:
                 by_type |= dict.fromkeys(((t, each.name) for t in each.type_names), column)
             else:

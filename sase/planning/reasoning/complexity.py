@@ -7,7 +7,7 @@ instead of for all alike. docs/complexity.md explains both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import e, factorial, inf, lgamma, log, log10
@@ -73,6 +73,11 @@ class Factor:
     or_none: bool = False
 
     @property
+    def is_one(self) -> bool:
+        """Whether each run is continued in one way."""
+        return self.form is FactorForm.CONSTANT and self.k == 1
+
+    @property
     def growth(self) -> WindowGrowth:
         """How it grows with the number of events."""
         if self.form is FactorForm.CONSTANT:
@@ -93,8 +98,9 @@ class Factor:
                 return f"{self.k}^{events}"
         return f"e · {events}!"
 
-    def logarithm(self, events: float) -> float:
-        """The logarithm of the bound for a number of events."""
+    def logarithm_of(self, near: Count) -> float:
+        """The logarithm of the bound for the numbers of events."""
+        events = sum(map(near, self.components))
         match self.form:
             case FactorForm.CONSTANT:
                 return log10(self.k)
@@ -112,8 +118,14 @@ class BranchComplexity:
     kind: ComplexityClass
     reason: str
     first: tuple[BoundComponent, ...]
-    factors: tuple[Factor, ...]
+    # By element: a component, or the members of a set and the number of their orders.
+    elements: tuple[tuple[Factor, ...], ...]
     cheaper: tuple[str, ...]
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The factors of the bound on matches."""
+        return tuple(each for element in self.elements for each in element if not each.is_one)
 
     @property
     def growth(self) -> WindowGrowth:
@@ -132,18 +144,23 @@ class BranchComplexity:
         `total` is the number of events of a component in the input, and `near` the greatest number
         in a window.
         """
-        return self._prefixes(total, near)[-1]
+        every = (each.logarithm_of(near) for each in self.factors)
+        return sum(every, start=self._begun(total))
 
     def runs(self, total: Count, near: Count) -> float:
-        """The logarithm of a bound on the runs: those of each prefix of the pattern."""
-        return _log_of_sum(self._prefixes(total, near))
+        """The logarithm of a bound on the runs: those that end in each element of the pattern."""
+        before = self._begun(total)
+        every = [before]
+        for element in self.elements:
+            own = [each.logarithm_of(near) for each in element]
+            # Of the members of a set that is not finished some have bound nothing.
+            open_ones = own if len(own) == 1 else [_log_of_sum([0.0, each]) for each in own]
+            every.append(before + sum(open_ones))
+            before += sum(own)
+        return _log_of_sum(every)
 
-    def _prefixes(self, total: Count, near: Count) -> list[float]:
-        """The logarithms of the bounds for the prefixes of the pattern."""
-        every = [_log(sum(map(total, self.first)))]
-        for each in self.factors:
-            every.append(every[-1] + each.logarithm(sum(map(near, each.components))))
-        return every
+    def _begun(self, total: Count) -> float:
+        return _log(sum(map(total, self.first)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +197,9 @@ def complexity_of(query: BoundQuery) -> Complexity:
 
 def _of_branch(query: BoundQuery) -> BranchComplexity:
     kind, reason = _class_of(query)
-    first, factors = _factors(query)
-    return BranchComplexity(kind, reason, first, factors, tuple(_cheaper(query, factors)))
+    first, elements = _elements(query)
+    factors = [each for element in elements for each in element]
+    return BranchComplexity(kind, reason, first, elements, tuple(_cheaper(query, factors)))
 
 
 def _class_of(query: BoundQuery) -> tuple[ComplexityClass, str]:
@@ -194,10 +212,10 @@ def _class_of(query: BoundQuery) -> tuple[ComplexityClass, str]:
         reason = f"{series[0]} is a series, and no condition reads several of its events"
         return ComplexityClass.REGULAR, reason
     reason = f"{compared} reads other events of a series"
+    if _is_any(query):
+        return ComplexityClass.ANY, f"{reason}, and any event may be skipped"
     if query.strategy in _CONTIGUITY:
         return ComplexityClass.CONTIGUOUS, f"{reason}, and no event is skipped"
-    if query.strategy in _ANY:
-        return ComplexityClass.ANY, f"{reason}, and any event may be skipped"
     return ComplexityClass.NEXT, f"{reason}, and only events that do not fit are skipped"
 
 
@@ -226,8 +244,10 @@ def _is_over_series(value: object) -> bool:
 # ---------------------------------------------------------------- bounds
 
 
-def _factors(query: BoundQuery) -> tuple[tuple[BoundComponent, ...], tuple[Factor, ...]]:
-    """The components of which a match may begin with an event, and the factors for all others."""
+def _elements(
+    query: BoundQuery,
+) -> tuple[tuple[BoundComponent, ...], tuple[tuple[Factor, ...], ...]]:
+    """The components of which a match may begin with an event, and the factors of each element."""
     positives = query.positives
     elements = [[positives[n] for n in places] for places in bound.elements_of(positives)]
     first = list[BoundComponent]()
@@ -235,7 +255,7 @@ def _factors(query: BoundQuery) -> tuple[tuple[BoundComponent, ...], tuple[Facto
         first += element
         if any(each.minimum != 0 and not each.is_counted for each in element):
             break
-    factors = list[Factor]()
+    found = list[tuple[Factor, ...]]()
     is_waiting = False
     for place, element in enumerate(elements):
         # The first event is counted by itself.
@@ -243,22 +263,27 @@ def _factors(query: BoundQuery) -> tuple[tuple[BoundComponent, ...], tuple[Facto
         is_plain = all(each.is_single and each.group is None for each in element)
         if not is_begin:
             is_free = is_waiting or not is_plain and len(element) > 1
-            found = (_factor(each, query, is_free) for each in element)
-            factors += [each for each in found if each is not None]
-        if len(element) > 1 and not _is_any(query):
-            factors.append(Factor(tuple(element), FactorForm.CONSTANT, factorial(len(element))))
+            factors = [_factor(each, query, is_free) for each in element]
+            if len(element) > 1 and not _is_any(query):
+                orders = Factor(tuple(element), FactorForm.CONSTANT, factorial(len(element)))
+                factors.append(orders)
+            found.append(tuple(factors))
         # A run that may stay here skips events that only the next element takes.
         is_waiting = not is_plain and query.strategy is StrategyName.SKIP_TILL_NEXT_MATCH
-    return tuple(first), tuple(factors)
+    return tuple(first), tuple(found)
 
 
 def _is_any(query: BoundQuery) -> bool:
-    """Whether a run may skip any event, or events have no order."""
+    """Whether a run may skip an event that it also binds, or events have no order."""
+    if query.strategy is StrategyName.PARTITION_CONTIGUITY:
+        # An event without the attribute is of no partition.
+        declared = (t.declared[each.index] for t in query.equivalences for each in query.positives)
+        return any(each is False for each in declared)
     return query.strategy in _ANY or query.confidence is not None
 
 
-def _factor(component: BoundComponent, query: BoundQuery, is_free: bool) -> Factor | None:
-    """The factor of a component; None if it is one.
+def _factor(component: BoundComponent, query: BoundQuery, is_free: bool) -> Factor:
+    """The factor of a component.
 
     It `is_free` if a run decides at which event the component begins, and not the strategy.
     """
@@ -283,7 +308,7 @@ def _factor(component: BoundComponent, query: BoundQuery, is_free: bool) -> Fact
         if is_any or is_free:
             return Factor(own, FactorForm.POWER, or_none=True)
         return Factor(own, FactorForm.CONSTANT, 2)
-    return Factor(own, FactorForm.POWER) if is_any or is_free else None
+    return Factor(own, FactorForm.POWER if is_any or is_free else FactorForm.CONSTANT)
 
 
 def _log(number: float) -> float:
@@ -301,7 +326,7 @@ def _log_of_sum(logarithms: list[float]) -> float:
 # ---------------------------------------------------------------- remedies
 
 
-def _cheaper(query: BoundQuery, factors: tuple[Factor, ...]) -> Iterator[str]:
+def _cheaper(query: BoundQuery, factors: Sequence[Factor]) -> Iterator[str]:
     """Changes of the query that lower the bound."""
     exponential = [
         each

@@ -13,6 +13,7 @@ import pytest
 import sase
 from sase.binding.lateness import with_longest
 from sase.engine.columns import describe
+from sase.engine.columns.decode import time_column
 from sase.errors import DataError, PlanError, SchemaError
 from tests.engine.columns.loading import load
 
@@ -73,6 +74,13 @@ def test_a_row_without_an_interval_is_bad(lo: Any, hi: Any, message: str) -> Non
         loaded(table(lo, hi))
 
 
+@pytest.fixture
+def _in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare few rows at once."""
+    monkeypatch.setattr(time_column, "PIECE", 1)
+
+
+@pytest.mark.usefixtures("_in_pieces")
 @pytest.mark.parametrize(
     ("longest", "lo", "hi", "most"),
     [
@@ -126,6 +134,7 @@ def test_what_is_nearly_too_long_is_an_interval() -> None:
     assert (events.until - events.ts).tolist() == [2**62 - 1, 2**62 - 1, 0]
 
 
+@pytest.mark.usefixtures("_in_pieces")
 def test_bad_rows_go_into_quarantine_with_one_reason() -> None:
     events = loaded(table([5, 1, None, 2, 7], [4, 2, 3, None, 9]), "quarantine")
     assert events.refused.rows.tolist() == [0, 2, 3]

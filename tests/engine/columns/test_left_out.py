@@ -1,4 +1,4 @@
-"""Events of types that do not count: left out of a sort, and their texts not encoded."""
+"""Events of types that do not count: left out of a sort, and their values not decoded."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 import sase
+from sase.binding import Schema
 from sase.engine.columns import loader
-from sase.engine.columns.decode import strings
+from sase.engine.columns.decode import numbers, projection, strings
 from sase.engine.pipeline import batch
 
 QUERIES = {
@@ -60,6 +61,8 @@ def rows_found(query: str, table: pa.Table, **options: Any) -> list[Any]:
 @pytest.fixture(params=[1, 2, 3])
 def table(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> pa.Table:
     monkeypatch.setattr(strings, "MANY", 1)
+    monkeypatch.setattr(projection, "MANY", 1)
+    monkeypatch.setattr(numbers, "SHARE", 1)
     monkeypatch.setattr(loader, "MANY", 1)
     return events(request.param)
 
@@ -144,6 +147,32 @@ def test_tables_with_texts_of_several_types(table: pa.Table) -> None:
     found = sase.match(query, tables, time="ts").rows
     pairs = zip(found["a"].to_pylist(), found["c"].to_pylist(), strict=True)
     assert [{"A": a, "C": c - 120} for a, c in pairs] == rows
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_few"),
+    [
+        (pa.int16(), True), (pa.int64(), True), (pa.float32(), True), (pa.float64(), True),
+        (pa.duration("ms"), True), (pa.timestamp("us"), True),
+        # Of these a row of any type may be bad, or each value is computed.
+        (pa.uint64(), False), (pa.decimal128(21, 2), False), (pa.bool_(), False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("lacking", [0, 5])
+def test_numbers_in_chunks(kind: pa.DataType, is_few: bool, lacking: int, table: pa.Table) -> None:
+    """With NULL only those of types that count are decoded; else all are copied when proved."""
+    values = [None if n % 7 < lacking and n % 3 else n % 5 for n in range(len(table))]
+    whole = table.set_column(2, "k", pa.array(values, pa.int64()).cast(kind))
+    chunks = pa.concat_tables([whole.slice(0, 100), whole.slice(100, 0), whole.slice(100)])
+    for name in ("sequence", "absence", "series"):
+        expected = rows_found(QUERIES[name], whole.combine_chunks())
+        assert expected and rows_found(QUERIES[name], chunks) == expected
+    loading = loader.Loader(Schema(), ["k"])
+    in_order = chunks.take(np.argsort(chunks["ts"].to_numpy()))  # else rows are left out
+    in_order = pa.concat_tables([in_order.slice(0, 100), in_order.slice(100)])
+    loaded = loading.load_opened(loading.opened(in_order), only=frozenset("AB"))
+    left_out = ~np.isin(loaded.types, [loaded.type_names.index(each) for each in "AB"])
+    assert (not loaded.columns["k"].values[left_out].any()) == (is_few and lacking > 0)
 
 
 def test_rows_read_up_to_a_limit(table: pa.Table) -> None:

@@ -18,11 +18,14 @@ from sase.engine.columns.arrow.chunks import (
     all_valid,
     bits,
     joined,
+    located,
     storage,
     valid,
 )
 from sase.engine.columns.arrow.data_types import data_type, factor, value_type
+from sase.engine.columns.arrow.gather import gathered
 from sase.engine.columns.arrow.python_rows import INSTEAD_OF_GREAT, NO_FLOAT
+from sase.engine.columns.decode.projection import WantedRows
 from sase.engine.columns.decode.quarantine import Faults
 from sase.engine.columns.events import EventColumn
 
@@ -31,6 +34,38 @@ MOST_EXACT = 2**53  # all integers up to this are exact as floats
 DAY_MS = 86_400_000
 MOST_DIGITS = 18
 _DECIMAL_END = 10**MOST_DIGITS
+
+
+# Numbers of at most one row in SHARE are gathered: more are copied faster as a whole.
+SHARE = 16
+
+
+def wanted_numbers(
+    name: str, column: Sequence[Chunk], target: DataType, faults: Faults, wanted: WantedRows
+) -> EventColumn:
+    """Decode a column, which may keep narrower integers; only `wanted` rows if these are few.
+
+    The others have any value. A single chunk is not copied, so it is taken whole.
+    """
+    arrays, few = [piece.array for piece in column], None
+    is_alike = len(arrays) > 1 and len({each.type for each in arrays}) == 1
+    if is_alike and _is_kept(arrays[0], target):
+        few = wanted.few(SHARE)
+    if few is None:
+        return number_column(name, column, target, faults, widen=False)
+    column = located(gathered(arrays, few).chunks, 0)
+    found = number_column(name, column, target, faults, widen=False)
+    present = None if found.valid is None else wanted.spread(found.valid)
+    return EventColumn(target, wanted.spread(found.values), present)
+
+
+def _is_kept(array: pa.Array, target: DataType) -> bool:
+    """Whether each value of a type is one of `target`, so that no row is bad."""
+    kind = array.type
+    if target.kind is Kind.FLOAT or kind.id not in _STORED:
+        return target.kind is Kind.FLOAT and pa.types.is_floating(kind)
+    is_scaled = target.resolution is not None or target.scale is not None
+    return not is_scaled or factor(data_type(kind), target) == 1
 
 
 def number_column(

@@ -18,6 +18,8 @@ from sase.engine.columns.arrow.input import Chunks, Inputs, Origin
 from sase.engine.columns.decode.quarantine import Faults
 
 FEW_TYPES = 16
+# From this number of rows on, a few wanted rows are decoded alone.
+MANY = 1 << 16
 
 
 class WantedRows:
@@ -43,10 +45,10 @@ class WantedRows:
             is_wanted |= self._types == code
         return np.flatnonzero(is_wanted)
 
-    def few(self, least: int) -> Numbers | None:
-        """The rows if they are some, and at most half of `least` or more; else None."""
-        rows, count = self.rows, len(self._types)
-        return rows if rows is not None and least <= count and 0 < len(rows) <= count // 2 else None
+    def few(self, share: int) -> Numbers | None:
+        """The rows if they are some, and at most one in `share` of many; else None."""
+        rows, count = (self.rows, len(self._types)) if len(self._types) >= MANY else (None, 0)
+        return rows if rows is not None and 0 < len(rows) <= count // share else None
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
         """Put values at the wanted rows; 0 at the others."""

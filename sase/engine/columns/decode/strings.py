@@ -177,7 +177,7 @@ def string_column(
     plain = any(array.type.id != _DICTIONARY for array in arrays)
     few = None
     if plain and wanted is not None and len({array.type for array in arrays}) == 1:
-        few = wanted.few(MANY)  # values are gathered from arrays of one type
+        few = wanted.few(2)  # values are gathered from arrays of one type
     if few is not None:
         column = located(gathered(arrays, few).chunks, 0)
     codes, values, may_lack = encoded(column, np.int32, known, threads)

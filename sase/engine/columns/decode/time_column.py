@@ -32,6 +32,7 @@ FLOAT_UNIT = "us"  # unit of decoded float seconds
 _END = 2.0**63
 _EXACT_END = 2.0**52  # below, products resolve halves
 LONGEST = 2**62 - 1  # longest interval, in raw units
+PIECE = 1 << 15  # rows compared at once, which fit L2
 NO_TIME = "every event needs a time; fill it in, or leave the row out"
 
 
@@ -143,19 +144,28 @@ def read_until(reading: Projection, schema: Schema, time: DataType, ts: Numbers)
     if schema.until is None:
         return None
     until = read_times(reading, schema.until, time)
-    is_before, is_far = until < ts, is_beyond(ts, until)
-    length = until.view(np.uint64) - ts.view(np.uint64)  # which may need the 64th bit
-    known = reading.faults.rows_of(*schema.times)
+    marked = _suspects(ts, until, LONGEST if schema.longest is None else schema.longest)
+    marked = marked[~np.isin(marked, reading.faults.rows_of(*schema.times))]
+    is_before, is_far = until[marked] < ts[marked], is_beyond(ts[marked], until[marked])
     wrong = [(is_before, before_earliest(schema)), (is_far, beyond_latest(schema))]
     if schema.longest is not None:
-        is_long = ~is_before & ~is_far & (length > schema.longest)
-        wrong.append((is_long, beyond_longest(schema)))
+        wrong.append((~is_before & ~is_far, beyond_longest(schema)))
     for mask, why in wrong:
-        marked = np.flatnonzero(mask)
-        bad = marked[~np.isin(marked, known)]
+        bad = marked[mask]
         value = shown_moment(int(until[bad[0]]), time) if len(bad) else None
         reading.faults.refuse(schema.until, bad, why, value)
     return until
+
+
+def _suspects(ts: Numbers, until: Numbers, longest: int) -> Numbers:
+    """Return the rows of intervals that are not from their begin on, or too long, or endless."""
+    found = [np.zeros(0, np.int64)]
+    for begin in range(0, len(ts), PIECE):
+        low, high = ts[begin : begin + PIECE], until[begin : begin + PIECE]
+        length = high.view(np.uint64) - low.view(np.uint64)  # which may need the 64th bit
+        is_wrong = (high < low) | (length > min(longest, LONGEST)) | (high == INT64_MAX)
+        found.append(np.flatnonzero(is_wrong) + begin)
+    return np.concatenate(found)
 
 
 def is_beyond(ts: Numbers, until: Numbers) -> Mask:
