@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sase
 from sase.base.interface import Interface, option, parameter, spelled, stream, written_for
 from sase.cli.main import main
 from sase.engine.pipeline.limits import Limits, RunGuard
-from sase.errors import MemoryLimitError
+from sase.engine.results.arrow_columns import list_offsets
+from sase.errors import BudgetError, MemoryLimitError
 
 ROWS = [{"ts": 1, "type": "A", "id": 7}]
 PYTHON, COMMAND_LINE, SHELL = Interface
@@ -82,6 +84,33 @@ def test_a_command_that_a_message_shows_can_be_run(
     assert main(["run", *query, "--time", "Logged at"]) == 0
     with pytest.raises(sase.SchemaError, match='`Logged at` holds times: say  time="Logged at"'):
         sase.match("EVENT A a", file)
+
+
+def test_a_format_that_does_not_exist(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    query = ["-q", "EVENT A a", "--events", file]
+    assert main(["run", *query, "--input-format", "cvs"]) == 2
+    assert "error: --input-format cvs: there is no such format" in capsys.readouterr().err
+    with pytest.raises(sase.SchemaError, match='^input_format="cvs": there is no such format'):
+        sase.match("EVENT A a", file, input_format="cvs")
+
+
+def test_an_option_that_a_format_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "e.jsonl")
+    Path(path).write_text('{"ts": 1, "type": "A"}\n', encoding="utf-8")
+    assert main(["run", "-q", "EVENT A a", "--events", path, "--null", "N/A,-"]) == 2
+    assert "error: --null N/A,-: only CSV" in capsys.readouterr().err
+    with pytest.raises(sase.SchemaError, match='^null="-": only CSV'):
+        sase.match("EVENT A a", path, null="-")
+
+
+def test_the_command_line_has_no_reader_for_a_list_that_is_too_long() -> None:
+    messages = []
+    for interface in (PYTHON, COMMAND_LINE):
+        with written_for(interface), pytest.raises(BudgetError) as raised:
+            list_offsets(np.array([2**31]), 2**31)
+        messages.append(str(raised.value))
+    assert "for: read them one batch after the other with to_reader(), or name" in messages[0]
+    assert "for: write them into a file with -o FILE, or name" in messages[1]
 
 
 def test_the_command_line_has_no_reader_for_a_run_without_memory() -> None:

@@ -318,7 +318,7 @@ def _of_spark(title: str, found: Results) -> Part:
         if join is not None and ours and join < min(ours):
             behind.append(Behind(f"Spark, {x}", on_spark.JOIN, min(ours), join))
     header = ("x", "way", "events", "s", "M events/s", "CPU s")
-    text = "Two cores on one machine, from Parquet files to written or counted matches."
+    text = "Two cores on one machine, from Parquet files to matches."
     return Part(title, text, _measured(found), _table(header, rows), behind)
 
 

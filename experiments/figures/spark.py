@@ -1,4 +1,4 @@
-"""Ours on Spark: strategies beside a plain read and a self join; events, keys, and a hot key."""
+"""Ours on Spark: strategies, a read, a shuffle and a self join; events, keys, and a hot key."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ from experiments.core.experiment import (
     Outcome,
     Plot,
     Point,
+    Reason,
     Size,
     Verdict,
     Way,
 )
 from experiments.core.results import Results
 from experiments.core.ways import Make
+from experiments.many_keys import SHAPES, Users
 from experiments.process_tree import cpu_seconds, peak_of_workers
 from sase.generate import uniform_reader
 
@@ -38,6 +40,9 @@ READ, LOCAL, JOIN = "read into an empty mapInArrow", "sase.match", "self join in
 COUNT, ROWS = "files, counted by the tasks", "files, rows counted"
 FEW_KEYS = "Q1, 100 keys, counted"
 STRATEGIES = ("files", "key", "slice")
+# The limit of a strategy that shuffles, in Spark alone, and with the transfer to Python.
+SHUFFLE, HANDED = "read, shuffled and sorted", "read, shuffled, sorted, into an empty mapInArrow"
+FUNNELS = ("all", "next")
 EVEN, UNEVEN = "even", "half in one key"
 # So that a hot key has not thousands of times as many matches: the comparison is of the search.
 FEW = " AND a.attr3 + c.attr3 = b.attr3"
@@ -106,6 +111,48 @@ def _nothing(batches: Any) -> Any:
 def _read(frame: Any) -> int:
     columns = frame.select(["ts", "type", "attr1"])
     return _written(columns.mapInArrow(_nothing, columns.schema))
+
+
+def _nowhere(rows: Any) -> int:
+    """Compute rows and count them."""
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as sf
+
+    seen = Observation()
+    counted = rows.observe(seen, sf.count(sf.lit(1)).alias("rows"))
+    counted.write.format("noop").mode("overwrite").save()
+    return int(seen.get["rows"])
+
+
+def _shuffled(frame: Any) -> Any:
+    """All columns by key, in the order of time, as a search by key needs them."""
+    return frame.repartition("user").sortWithinPartitions("ts", "id")
+
+
+def _handed(frame: Any) -> Any:
+    rows = _shuffled(frame)
+    return rows.mapInArrow(_nothing, rows.schema)
+
+
+def _funnel(shape: str, span: int, strategy: str, path: Callable[[], Path]) -> Make:
+    def run(frame: Any) -> int:
+        import sase.spark
+
+        query = f"EVENT {SHAPES[shape]} WITHIN {span}"
+        return _nowhere(sase.spark.match(query, frame, seq="id", strategy=strategy))
+
+    return _warm(run, path)
+
+
+def _warm(run: Callable[[Any], int], path: Callable[[], Path]) -> Make:
+    """A way that runs once over all events before the clock: the JVM then has compiled its code."""
+
+    def make(data: object) -> Way:
+        way = _way(run, path)(data)
+        way.run()
+        return way
+
+    return make
 
 
 def _local(path: Callable[[], Path]) -> Make:
@@ -185,6 +232,24 @@ def skew(size: Size) -> Iterator[Point]:
     yield Point(UNEVEN, ways, events=events)
 
 
+def funnel(size: Size) -> Iterator[Point]:
+    """Views, carts and purchases of users, beside Spark's own part of a search by key."""
+    events, users = size.of((5_000_000, 100_000), (100_000, 1_000), (5_000, 100))
+    drawn = cache(lambda: Users.drawn(events, users))
+    path, span = of_users(drawn, events, users), drawn().span
+    for shape in FUNNELS:
+        yield Point(
+            shape,
+            {each: _funnel(shape, span, each, path) for each in ("files", "key")},
+            events=events,
+        )
+        limits = {
+            SHUFFLE: _warm(lambda frame: _nowhere(_shuffled(frame)), path),
+            HANDED: _warm(lambda frame: _nowhere(_handed(frame)), path),
+        }
+        yield Point(shape, limits, events=events, alike=False)
+
+
 # ---------------------------------------------------------------- events as files
 
 
@@ -209,6 +274,17 @@ def hot(count: int, keys: int) -> Callable[[], Path]:
             yield batch.set_column(place, "attr1", pa.array(values))
 
     return lambda: _made(f"hot_{count}_{keys}", batches())
+
+
+def of_users(drawn: Callable[[], Users], events: int, users: int) -> Callable[[], Path]:
+    """The events of users with numbers, in a file that is made once."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        table = drawn().table("dense")
+        types, numbers = table["type"].cast(pa.string()), pa.array(range(events), pa.int64())
+        yield from table.set_column(1, "type", types).append_column("id", numbers).to_batches()
+
+    return lambda: _made(f"users_{events}_{users}", batches())
 
 
 def _place() -> Path:
@@ -274,7 +350,18 @@ def _slowed(most: float) -> Check:
     return check
 
 
+def _limited(way: str, why: tuple[Reason, ...] = ()) -> Finding:
+    """That a way takes at most 1.3 times as long as Spark alone reads, shuffles and sorts."""
+    said = f"{way}: at most 1.3 times the CPU of Spark's read, shuffle and sort"
+    return Finding(said, ahead(SHUFFLE, way, 1 / 1.3, y="cpu_s"), why)
+
+
 CPU = "s of CPU, JVM and workers"
+TRANSFER = Reason(
+    "the transfer of rows from Spark to Python: an empty task that receives the same rows already"
+    " takes more than 1.3 times the limit",
+    ahead(HANDED, SHUFFLE, 1.3, y="cpu_s"),
+)
 EXPERIMENTS = (
     _experiment(
         "strategies",
@@ -304,6 +391,16 @@ EXPERIMENTS = (
         over_keys,
         Plot("cpu_s", CPU, "values of the key", log_x=True, log_y=True),
         Finding("less than the tenth root of the keys", slope("key", -0.1, 0.1, y="cpu_s")),
+    ),
+    _experiment(
+        "funnel",
+        "a funnel, and the limit of a shuffle",
+        "`SEQ(view, cart, purchase)` by user, as all matches and by skip till next match, should"
+        " cost little more than the read, the shuffle by key and the sort of its events by Spark.",
+        funnel,
+        Plot("cpu_s", CPU, "", bars=True),
+        _limited("files"),
+        _limited("key", (TRANSFER,)),
     ),
     _experiment(
         "skew",

@@ -32,6 +32,11 @@ def written_for(interface: Interface) -> Iterator[None]:
         _interface.reset(before)
 
 
+def interface() -> Interface:
+    """Return the interface in use, for work in another process."""
+    return _interface.get()
+
+
 def spelled(python: str, command_line: str, shell: str | None = None) -> str:
     """Return the text for the interface in use; by default the shell has that of the program."""
     match _interface.get():

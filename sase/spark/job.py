@@ -13,12 +13,12 @@ from pyspark.sql import types as st
 from sase.engine.pipeline.limits import UNLIMITED, Limits
 from sase.spark.parquet import FilesTask
 from sase.spark.partitioning import Cut
+from sase.spark.reading.arrow_map import map_in_arrow
 from sase.spark.reading.columns import column
 from sase.spark.reading.row_layout import PART
 from sase.spark.reading.slice_bounds import slice_parts
 from sase.spark.reading.source import Frame
 from sase.spark.reading.source_scan import SourceScan, united
-from sase.spark.tasks.arrow_map import map_in_arrow
 from sase.spark.tasks.search import QuerySearch, ScriptSearch
 from sase.spark.tasks.task import Task
 
@@ -46,7 +46,7 @@ class Job:
             columns = map(scan.source.arrow_schema(frame).field, scan.columns(frame))
             reads = FilesTask(task, cut.files, pa.schema(list(columns)))
             numbers = scan.source.spark.range(0, cut.parts, 1, cut.parts)
-            return numbers.mapInArrow(reads, self.schema)
+            return map_in_arrow(numbers, reads, self.schema)
         rows = united(scan.placed(cut.keys, partial(self.part, scan)) for scan in self.scans)
         placed = rows.repartitionById(cut.parts, column(PART))
         ordered = placed.sortWithinPartitions(*map(column, self.search.order))

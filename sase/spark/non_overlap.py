@@ -24,8 +24,8 @@ from sase.errors import DataError
 from sase.planning.engine_plan import EnginePlan
 from sase.planning.plan.nodes import Transformation, exchanged, require
 from sase.spark.partitioning import Cut
+from sase.spark.reading.arrow_map import map_in_arrow
 from sase.spark.result_schema import with_order
-from sase.spark.tasks.arrow_map import map_in_arrow
 from sase.spark.tasks.result_order import HEAD, ORDER, PARTITION, SPAN, results_of
 from sase.spark.tasks.task import COUNT
 from sase.spark.tasks.task_limits import checked, within

@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from sase.api.checks import limits_of
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
+from sase.base.interface import option
 from sase.binding.bound import EquivalenceTest
 from sase.binding.input_options import (
     InputKeywords,
@@ -342,7 +343,7 @@ def task_plan(compiled: CompiledQuery, optimized: Optimized, source: FrameSource
     if plan.ordering and not has_order:
         raise PlanError(
             f"{plan.ordering}, and the rows of a DataFrame have no order: name the column of"
-            " integers that orders simultaneous events with  seq=…"
+            f" integers that orders simultaneous events with  {option('seq')}"
         )
     source.check_shown(None if plan.scan.columns is None else set(plan.named))
     return plan

@@ -18,9 +18,9 @@ from sase.engine.columns.arrow.input import Inputs
 from sase.engine.pipeline.matcher import result_schema
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.engine_plan import EnginePlan
+from sase.spark.reading.arrow_map import map_in_arrow
 from sase.spark.reading.row_layout import from_bytes, to_bytes
 from sase.spark.reading.source import FrameSource
-from sase.spark.tasks.arrow_map import map_in_arrow
 from sase.spark.tasks.result_order import ORDER
 from sase.spark.tasks.set_search import SetPlan, shown_schema
 

@@ -43,7 +43,7 @@ def test_a_schema_names_both(
     assert SAID["run"] in capsys.readouterr().out
 
 
-TOO_LONG = "it is more than 1 after `lo`, and longest=… says that none is"
+TOO_LONG = "it is more than 1 after `lo`, and --longest says that none is"
 
 
 @pytest.mark.parametrize("command", ["run", "why"])

@@ -104,6 +104,16 @@ def test_no_match(capsys: pytest.CaptureFixture[str]) -> None:
     assert "0 matches in 60 rows" in err
 
 
+def test_messages_of_workers_name_options_of_the_command_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    intervals = pa.table({"lo": [1, 2], "hi": [3, 9], "type": ["A", "B"]})
+    pyarrow.parquet.write_table(intervals, "intervals.parquet")
+    given = ["-q", "EVENT SEQ(A a, B b) WITHIN 4", "--time", "lo,hi", "--longest", "2"]
+    assert replay(*given, events="intervals.parquet") == 1
+    assert "it is more than 2 after `lo`, and --longest says that none" in capsys.readouterr().err
+
+
 def test_the_first_matches(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("-q", QUERY, "--limit", "3", "-o", "found.parquet")
     assert replay(*arguments) == 2

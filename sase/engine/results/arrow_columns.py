@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sase.base.interface import spelled
 from sase.binding.bound import BoundComponent, Constant, Expression, Operation
 from sase.binding.types import DataType, Kind
 from sase.binding.values.functions import FUNCTIONS, chooses
@@ -312,10 +313,14 @@ def event_column(
 def list_offsets(ends: Numbers, events: int) -> pa.Array:
     """The offsets of lists, from their ends, among `events` entries."""
     if events > MOST_EVENTS:
+        in_batches = spelled(
+            "read them one batch after the other with to_reader()",
+            "write them into a file with -o FILE",
+        )
         raise BudgetError(
             f"these matches hold {events:,} events of one component, more than the"
-            f" {MOST_EVENTS:,} that a table has room for: read them one batch after the other with"
-            " to_reader(), or name the needed columns in RETURN"
+            f" {MOST_EVENTS:,} that a table has room for: {in_batches}, or name the needed columns"
+            " in RETURN"
         )
     offsets = np.zeros(len(ends) + 1, np.int32)
     offsets[1:] = ends

@@ -20,7 +20,7 @@ from sase.engine.resources import Check
 from sase.engine.sources.column_roles import moments_in, names_found, usual_time, usual_type
 from sase.engine.sources.dataset import Files
 from sase.engine.sources.discover import is_path
-from sase.engine.sources.formats.base import given_value, is_string
+from sase.engine.sources.formats.base import given_option, is_string
 from sase.engine.sources.open import (
     first_value,
     fit_types,
@@ -124,11 +124,11 @@ def open_events(given: object, names: InputOptions, known: Collection[str] = ())
         return open_files(given, names.earliest, judges=names.quarantines, **reading)
     tables = given.values() if isinstance(given, Mapping) else (given,)
     if not any(is_path(each) or isinstance(each, pa.Schema) for each in tables):
-        for option, value in names.reading.given.items():
-            if option == "time_format":
+        for name, value in names.reading.given.items():
+            if name == "time_format":
                 continue
             raise PlanError(
-                f"{option}={given_value(value)!r} is for files of text, and these events are none"
+                f"{given_option(name, value)} is for files of text, and these events are none"
             )
     events = open_tables(given, keeps_rows=names.quarantines, **reading).drained()
     found = _usual_roles(events, names).get("time", names.earliest)

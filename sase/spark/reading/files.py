@@ -18,6 +18,7 @@ from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
 from sase.engine.sources import Files
 from sase.errors import DataError, SchemaError
+from sase.spark.reading.arrow_map import map_in_arrow
 
 _UNSIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
 
@@ -35,7 +36,7 @@ def frame_of(
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
     shown = to_arrow_schema(schema, timezone=zone)
     numbers = spark.range(0, len(files.paths), 1, len(files.paths))
-    return numbers.mapInArrow(FileTask(replace(files, kept=None), named, shown), schema)
+    return map_in_arrow(numbers, FileTask(replace(files, kept=None), named, shown), schema)
 
 
 def parquet_of(spark: SparkSession, address: str) -> DataFrame:

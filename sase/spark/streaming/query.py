@@ -29,6 +29,7 @@ from sase.planning.engine_plan import EnginePlan
 from sase.planning.replay import ReplayChoice, ReplayStrategy, possible
 from sase.spark.job import Job
 from sase.spark.partitioning import Cut
+from sase.spark.reading.arrow_map import map_in_arrow
 from sase.spark.reading.row_layout import PART
 from sase.spark.reading.source import FrameSource
 from sase.spark.reading.source_scan import SourceScan, united
@@ -47,7 +48,6 @@ from sase.spark.streaming.bucket import (
     pack_rows,
     unpack_rows,
 )
-from sase.spark.tasks.arrow_map import map_in_arrow
 from sase.spark.tasks.search import QuerySearch, ScriptSearch
 from sase.spark.workers import check_workers
 

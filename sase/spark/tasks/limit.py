@@ -20,7 +20,7 @@ from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.pipeline.limits import UNLIMITED, Limits
 from sase.engine.results.batch import MatchBatch
 from sase.errors import DataError
-from sase.spark.tasks.arrow_map import map_in_arrow
+from sase.spark.reading.arrow_map import map_in_arrow
 from sase.spark.tasks.result_order import HEAD, ORDER, heads_of, results_of, sequence
 from sase.spark.tasks.task_limits import checked, within
 

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from sase.base.interface import option
 from sase.binding import Schema
 from sase.binding.bound import EquivalenceTest
 from sase.cached_property import cached_property
@@ -174,7 +175,7 @@ class ScriptSearch:
             raise DataError(
                 f"two events have the same time and the same number, or of imprecise time both"
                 f" times the same, and {self.ordering}: give simultaneous events numbers that"
-                " differ in the column of  seq=…"
+                f" differ in the column of  {option('seq')}"
             )
 
     def table(self, name: str, matches: MatchBatch) -> pa.Table:

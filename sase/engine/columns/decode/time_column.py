@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sase.base.interface import option
+from sase.base.interface import option, spelled
 from sase.binding import Schema
 from sase.binding.types import UNKNOWN, DataType, Kind, merged
 from sase.binding.values.folding import INT64_MAX
@@ -196,7 +196,8 @@ def beyond_longest(schema: Schema) -> str:
     assert schema.longest is not None
     unit = schema.nanoseconds
     most = f"{schema.longest:,}" if unit is None else interval_text(schema.longest * unit)
-    return f"it is more than {most} after `{schema.time}`, and longest=… says that none is"
+    said = spelled("longest=…", "--longest")
+    return f"it is more than {most} after `{schema.time}`, and {said} says that none is"
 
 
 def _from_floats(reading: Projection, name: str) -> Numbers:

@@ -1,5 +1,6 @@
 """The formats of event files: to add one, write its module and list it here."""
 
+from sase.base.interface import option
 from sase.base.texts import did_you_mean
 from sase.engine.sources.formats.arrow import ArrowFormat
 from sase.engine.sources.formats.base import FileFormat
@@ -41,7 +42,7 @@ def format_named(name: str | None) -> FileFormat | None:
     known = {each.name: each for each in FORMATS}
     if name not in known:
         hint = did_you_mean(name, known) or (f"there are {', '.join(known)}",)
-        raise SchemaError(f"input_format={name!r}: there is no such format: {hint[0]}")
+        raise SchemaError(f"{option('input_format', name)}: there is no such format: {hint[0]}")
     return known[name]
 
 

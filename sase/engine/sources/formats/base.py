@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sase.base.interface import option
 from sase.base.texts import number_of
 from sase.binding.input_options import Reading
 from sase.engine.columns.arrow.gate import Gate
@@ -51,9 +52,9 @@ OF_FORMATS = {
 }
 
 
-def given_value(value: object) -> object:
-    """An option as the caller gives it."""
-    return list(value) if isinstance(value, tuple) else value
+def given_option(name: str, value: object) -> str:
+    """An option of reading as the caller gives it."""
+    return option(name, *map(str, value if isinstance(value, tuple) else (value,)))
 
 
 class Scan(NamedTuple):
@@ -164,10 +165,10 @@ class FileFormat(ABC):
 
     def with_reading(self, reading: Reading, known: Collection[str] = ()) -> Self:
         """Return the format with options of reading; `known` columns of text stay text."""
-        for option, value in reading.given.items():
-            if option not in self.options:
+        for name, value in reading.given.items():
+            if name not in self.options:
                 raise SchemaError(
-                    f"{option}={given_value(value)!r}: {OF_FORMATS[option]}, and these files are of"
+                    f"{given_option(name, value)}: {OF_FORMATS[name]}, and these files are of"
                     f" {self.name}: leave it out"
                 )
         found = copy(self)

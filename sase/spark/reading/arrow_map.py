@@ -1,4 +1,4 @@
-"""`mapInArrow` for any names of columns; PySpark reads a name with points as a path."""
+"""`mapInArrow` for any names of columns, with messages spelled for the reader of the driver."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 
+from sase.base.interface import Interface, interface, written_for
+
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 
 
@@ -18,10 +20,9 @@ def map_in_arrow(
 ) -> DataFrame:
     """Apply a task to batches of the columns of a DataFrame, with any characters in their names."""
     names = df.columns
-    if not any(map(_is_path, names)):
-        return df.mapInArrow(task, schema)
-    numbered = df.toDF(*map(str, range(len(names))))
-    return numbered.mapInArrow(NamedColumns(task, tuple(names)), schema)
+    if any(map(_is_path, names)):
+        df = df.toDF(*map(str, range(len(names))))
+    return df.mapInArrow(WorkerTask(task, tuple(names), interface()), schema)
 
 
 def _is_path(name: str) -> bool:
@@ -30,12 +31,17 @@ def _is_path(name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class NamedColumns:
-    """Runs a task on columns that arrive by number, under their names."""
+class WorkerTask:
+    """Runs a task in a worker, on columns under their names; they may arrive by number.
+
+    Messages spell options for the interface of the driver.
+    """
 
     task: Callable[[Batches], Batches]
     names: Sequence[str]
+    interface: Interface
 
     def __call__(self, batches: Batches) -> Batches:
         """The results of the task."""
-        yield from self.task(each.rename_columns(list(self.names)) for each in batches)
+        with written_for(self.interface):
+            yield from self.task(each.rename_columns(list(self.names)) for each in batches)
