@@ -579,14 +579,9 @@ FAULTS = [
         "evicted(stacks, bound_before(reading, sought, begin + length))",
     ),
     Fault("fused-past-the-room", SCAN_KERNEL, "written == out.shape[1]", "False"),
-    Fault("rows-window-too-short", ROWS, "if oldest >= bound:", "if oldest > bound:"),
-    Fault("rows-reach-of-the-last", ROWS, "if level > 1 and before >= first:", "if level > 2:"),
-    Fault(
-        "lines-window-of-a-piece",
-        SHARED,
-        "is_out(stacks, last, sure)",
-        "is_out(stacks, first, sure)",
-    ),
+    Fault("rows-window-too-short", ROWS, "measures[row] < start", "measures[row] <= start"),
+    Fault("rows-reach-of-the-last", ROWS, "level > 1 and before >= window.low:", "level > 2:"),
+    Fault("rows-all-sure", ROWS, "first_in(cells, last, low, behind)", "low"),
     Fault(
         "lines-wait-again",
         SHARED,
@@ -600,14 +595,14 @@ FAULTS = [
     Fault(
         "rows-start-in-window",
         ROWS,
-        "absences.floors[choice & mask] <= first",
-        "absences.floors[choice & mask] <= first + 1",
+        "absences.floors[choice & mask] - 1",
+        "absences.floors[choice & mask] - 2",
     ),
     Fault(
         "rows-walk-past-absence",
         ROWS,
-        "choice < max(first, floor_above(stacks, absences, level))",
-        "choice < first",
+        "choice < max(window.low, floor_above(stacks, absences, level))",
+        "choice < window.low",
     ),
     Fault("rows-of-a-group-left", ROWS, "        length -= 1\n", "        return length\n"),
     Fault(

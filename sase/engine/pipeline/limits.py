@@ -37,37 +37,39 @@ UNLIMITED = Limits()
 
 @dataclass(frozen=True, slots=True)
 class LimitedWork:
-    """Names limited work in messages, and advises how to make it faster or smaller."""
+    """Names limited work in messages, and advises how to make it faster or smaller.
+
+    `in_python` is further advice on making it smaller, which the command line does not have.
+    """
 
     name: str
     quicker: str
     smaller: str
+    in_python: str = ""
 
 
-# A way that the command line does not have.
-_BATCHES = " read the matches with to_reader(), which holds none,"
 RUN = LimitedWork(
     "the run",
     "narrow its conditions, give it a smaller WITHIN or a LIMIT, or more time",
-    f"narrow its conditions, give it a smaller WITHIN,{_BATCHES} or allow it more",
+    "narrow its conditions, give it a smaller WITHIN",
+    ", read the matches with to_reader(), which holds none",
 )
 CALL = LimitedWork(
     "the call to this matcher",
     "push fewer rows at once, narrow the conditions of the query, give it a smaller WITHIN, or more"
     " time",
-    "narrow the conditions of its query, give it a smaller WITHIN, or allow it more",
+    "narrow the conditions of its query, give it a smaller WITHIN",
 )
 TASK = LimitedWork(
     "the task",
     "narrow the conditions of the query, give it a smaller WITHIN, cut the events into more parts,"
     " or give it more time",
-    "narrow the conditions of the query, give it a smaller WITHIN, cut the events into more parts,"
-    " or allow it more",
+    "narrow the conditions of the query, give it a smaller WITHIN, cut the events into more parts",
 )
 EXPLANATION = LimitedWork(
     "the explanation",
     "give it fewer events, or more time",
-    "give it fewer events, or allow it more",
+    "give it fewer events",
 )
 
 
@@ -134,11 +136,10 @@ class RunGuard:
             return
         taken = resident_memory() - self._before + more
         if taken > memory:
-            smaller = self._work.smaller
-            smaller = spelled(smaller, smaller.replace(_BATCHES, ""))
             raise MemoryLimitError(
                 f"{self._work.name} needs more than its max_memory of {memory:,} bytes,"
-                f" {self._place()}, where it takes {taken:,}: {smaller}"
+                f" {self._place()}, where it takes {taken:,}: {self._work.smaller}"
+                f"{spelled(self._work.in_python, '')}, or allow it more"
                 f"{f' ({self.unbounded})' if self.unbounded else ''}"
             )
 

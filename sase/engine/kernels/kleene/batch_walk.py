@@ -22,7 +22,6 @@ from sase.engine.kernels.scan.batch_scan import (
     BEFORE,
     BELOW,
     FINALS,
-    FIRST,
     FRESH,
     LEVEL,
     REACH,
@@ -32,7 +31,9 @@ from sase.engine.kernels.scan.batch_scan import (
     WALKED,
     BatchRange,
     BatchStacks,
+    is_in,
     push_step,
+    window_of_final,
 )
 from sase.engine.kernels.scan.fused_scan import NOTHING_LACKS, ScanInput
 from sase.engine.kernels.sentinels import NOTHING
@@ -87,7 +88,7 @@ def push_step_back(
 
 @inlined
 def walk_series(
-    pattern: Pattern, ties: Ints, stacks: BatchStacks, position: int, steps: OutIntRows,
+    pattern: Pattern, ties: Ints, sought: BatchRange, stacks: BatchStacks, steps: OutIntRows,
     written: MatchBuffer,
 ) -> int:  # fmt: skip
     """Write the matches that end in the final events; return why it stops."""
@@ -95,7 +96,7 @@ def walk_series(
     mask, visited, patience = cells.shape[0] - 1, stacks.counts[VISITED], PATIENCE
     while at[WALKED] < at[FINALS]:
         final = stacks.finals[at[WALKED]]
-        first = final[FIRST]
+        window = window_of_final(sought, at, final[ROW])
         if at[DEPTH] == FRESH:
             level, below, rip = last, NOTHING, final[BEFORE]
             cell = cells[final[BEFORE] & mask]
@@ -106,7 +107,7 @@ def walk_series(
             depth = at[DEPTH]
             step = steps[depth - 1]
             number = max(step[SAME], step[LOWER])
-            if number < first:
+            if not is_in(cells, window, number):
                 at[DEPTH] = depth - 1
                 continue
             if patience == 0:
@@ -117,14 +118,14 @@ def walk_series(
             if is_same:
                 level, length = level + 1, step[LENGTH] + 1
             cell = cells[number & mask]
-            row, leads = cell[ROW], cell[REACH] >= first
+            row, leads = cell[ROW], is_in(cells, window, cell[REACH])
             if is_same and ties.shape[0] > 0:
                 leads &= ties[row] != ties[step[AT_ROW]]
             if leads:
                 if depth == steps.shape[0]:
                     return CROWDED
                 is_first = level == 0 and length >= pattern.least[0]
-                if is_first and not write_walk(steps, depth, position, row, written):
+                if is_first and not write_walk(steps, depth, sought.position, row, written):
                     return FULL
             step[SAME if is_same else LOWER] = cell[BELOW]
             visited[level] += 1
@@ -148,7 +149,7 @@ def batch_walk(
     """
     begin, total, why, lacks = sought.begin, 0, DONE, NOTHING_LACKS
     while lacks == NOTHING_LACKS:
-        why = walk_series(pattern, reading.ties, stacks, sought.position, steps, written)
+        why = walk_series(pattern, reading.ties, sought, stacks, steps, written)
         if begin == sought.end or why != DONE:
             break
         length, count, lacks = push_step(reading, sought, stacks, None, begin, room)

@@ -16,9 +16,6 @@ levels, numbered in the order of the events. REACH is the number of the latest f
 line through the instance. It never grows on the way down. So a walk stops at the first REACH before
 the window.
 
-Two numbers bound the window for a piece of events: `low` and `sure`. An instance between them, of
-which there are few, is in the window of an event if its measure is.
-
 A line cannot take an event that is simultaneous with its last one. So instances of a group of
 simultaneous events are put on their stacks behind the group. Until then BELOW names the stack. Only
 an instance of the series is put there at once: it is the last event of all lines of its stack, so a
@@ -33,7 +30,7 @@ from typing import NamedTuple
 from sase.engine.kernels.jit.arrow_memory import BLOCK, copy_blocks
 from sase.engine.kernels.jit.compiler import inlined, kernel
 from sase.engine.kernels.jit.intrinsics import low_bit, prefetch
-from sase.engine.kernels.jit.signatures import Ints, OutInt32Rows, OutInts, OutInts32
+from sase.engine.kernels.jit.signatures import OutInt32Rows, OutInts, OutInts32
 from sase.engine.kernels.kleene.line_scan import (
     BY_TIME,
     CODE,
@@ -44,8 +41,18 @@ from sase.engine.kernels.kleene.line_scan import (
 )
 from sase.engine.kernels.kleene.line_store import NO_EXTENT, NO_LINE, LineMatches, LineRules
 from sase.engine.kernels.kleene.run_nodes import DONE, FULL
-from sase.engine.kernels.scan.batch_scan import ALIVE, BELOW, COUNT, REACH, RIP, ROW
-from sase.engine.kernels.sentinels import LATEST, NOTHING, window_start
+from sase.engine.kernels.scan.batch_scan import (
+    AHEAD,
+    BELOW,
+    COUNT,
+    REACH,
+    RIP,
+    ROW,
+    NumberWindow,
+    is_in,
+    window_of_events,
+)
+from sase.engine.kernels.sentinels import NOTHING
 
 # The RIP of the first event of a line. From ALONE down, the RIP of an instance that only its own
 # lines have; from LATER down, the BELOW of an instance that is on no stack yet.
@@ -60,10 +67,6 @@ NEXT, OF_SERIES, SIZE = range(3)
 PUT_OFF = 3
 # Where a walk stores its choices by level, after the arrays of a piece.
 CHOICE, MOST_CHOICES = READ, 8
-# By how many events the fetching of heads is ahead.
-AHEAD = 32
-# The instances that a bound of the window passes at a time.
-STRIDE = 64
 
 
 class LineStacks(NamedTuple):
@@ -77,53 +80,6 @@ class LineStacks(NamedTuple):
     heads: OutInts32
     series: OutInts
     at: OutInts
-
-
-class LineWindow(NamedTuple):
-    """The window of the event of a row: `measures` are the times, or none if it counts events.
-
-    All instances before the number `low` are out of it, and none from the number `sure` on.
-    """
-
-    measures: Ints
-    span: int
-    row: int
-    low: int
-    sure: int
-
-
-@inlined
-def is_out(stacks: LineStacks, window: LineWindow, number: int) -> bool:
-    """Whether an instance is out of a window, by its measure."""
-    row = stacks.cells[number & (stacks.cells.shape[0] - 1), ROW]
-    if window.measures.shape[0] == 0:
-        return bool(row < window_start(window.row, window.span))
-    start = window_start(window.measures[window.row], window.span)
-    return bool(window.measures[row] < start)
-
-
-@inlined
-def is_in(stacks: LineStacks, window: LineWindow, number: int) -> bool:
-    """Whether an instance, or `NOTHING`, is in a window."""
-    if number >= window.sure:
-        return True
-    return bool(number >= window.low and not is_out(stacks, window, number))
-
-
-@inlined
-def window_of_piece(
-    stacks: LineStacks, measures: Ints, span: int, row: int, count: int
-) -> LineWindow:
-    """Return the window of events from a row on, of which there are `count`."""
-    low, behind = stacks.at[ALIVE], stacks.at[COUNT]
-    first = LineWindow(measures, span, row, 0, 0)
-    last = LineWindow(measures, span, row + count - 1, 0, 0)
-    while low + STRIDE < behind and is_out(stacks, first, low + STRIDE):
-        low += STRIDE
-    sure = low
-    while sure < behind and is_out(stacks, last, sure):
-        sure += STRIDE
-    return LineWindow(measures, span, row, low, sure if sure < behind else LATEST)
 
 
 @inlined
@@ -175,7 +131,7 @@ def write_match(
 @inlined
 def write_taken(
     stacks: LineStacks, output: LineMatches, room: OutInts, depth: int, rip: int,
-    window: LineWindow, behind: int, last: int, event: int, size: int,
+    window: NumberWindow, behind: int, last: int, event: int, size: int,
 ) -> bool:  # fmt: skip
     """Write a match for each line of `depth` levels that an instance took, while there is room.
 
@@ -187,9 +143,9 @@ def write_taken(
     room[CHOICE + level] = rip
     while level < depth:
         number = room[CHOICE + level]
-        if is_in(stacks, window, number) and (level < depth - 1 or number > behind):
+        if is_in(stacks.cells, window, number) and (level < depth - 1 or number > behind):
             cell = cells[number & mask]
-            if is_in(stacks, window, cell[REACH]):
+            if is_in(stacks.cells, window, cell[REACH]):
                 if level > 0:
                     level -= 1
                     room[CHOICE + level] = cell[RIP]
@@ -207,7 +163,7 @@ def write_taken(
 @inlined
 def write_put_off(
     rules: LineRules, stacks: LineStacks, output: LineMatches, room: OutInts, top: int,
-    window: LineWindow, behind: int, event: int,
+    window: NumberWindow, behind: int, event: int,
 ) -> bool:  # fmt: skip
     """Write the matches of lines that were put off, down to a number, and put off the others."""
     series, most = stacks.series, stacks.series.shape[0] - BLOCK
@@ -224,7 +180,7 @@ def write_put_off(
 @inlined
 def write_series(
     rules: LineRules, stacks: LineStacks, output: LineMatches, room: OutInts, key: int,
-    window: LineWindow, event: int,
+    window: NumberWindow, event: int,
 ) -> int:  # fmt: skip
     """Write the matches of all lines in their series; return the missing room, or `DONE`.
 
@@ -236,9 +192,9 @@ def write_series(
     series, last = stacks.series, rules.levels - 1
     if number >= stacks.at[GROUP]:  # the last event of all these lines is simultaneous
         return DONE
-    while is_in(stacks, window, number):
+    while is_in(stacks.cells, window, number):
         cell = cells[number & mask]
-        if not is_in(stacks, window, cell[REACH]):
+        if not is_in(stacks.cells, window, cell[REACH]):
             break
         if size + 1 + top + PUT_OFF > most:
             return NO_EXTENT
@@ -253,7 +209,7 @@ def write_series(
                 stacks, output, room, level, rip, window, behind, last, event, size + 1
             ):
                 return FULL
-            if level > 0 and not is_alone and is_in(stacks, window, room[CHOICE + level - 1]):
+            if level > 0 and not is_alone and is_in(stacks.cells, window, room[CHOICE + level - 1]):
                 series[top + NEXT] = room[CHOICE + level - 1]
                 series[top + OF_SERIES] = series[most - size - 1]
                 series[top + SIZE] = size + 1
@@ -277,7 +233,7 @@ def write_series(
 @inlined
 def complete(
     rules: LineRules, stacks: LineStacks, output: LineMatches, room: OutInts, key: int,
-    window: LineWindow,
+    window: NumberWindow,
 ) -> int:  # fmt: skip
     """Write the matches that an event of the last level completes, or none if there is no room."""
     matches, events, why = output.sizes[0], output.sizes[1], DONE
@@ -286,7 +242,7 @@ def complete(
         why = write_series(rules, stacks, output, room, key, window, event)
     else:
         rip = stacks.heads[key + level] - 1
-        if not is_in(stacks, window, reach_of(rules, stacks, rip, level)):
+        if not is_in(stacks.cells, window, reach_of(rules, stacks, rip, level)):
             return DONE
         if write_taken(stacks, output, room, level + 1, rip, window, NOTHING, level + 1, event, 0):
             stacks.heads[key + level] = 0
@@ -318,7 +274,7 @@ def push_instance(
 
 @inlined
 def take_event(
-    rules: LineRules, stacks: LineStacks, window: LineWindow, key: int, level: int, begins: bool,
+    rules: LineRules, stacks: LineStacks, window: NumberWindow, key: int, level: int, begins: bool,
     has_ties: bool,
 ) -> None:  # fmt: skip
     """Let an event take all lines that wait for it, begin a line, or continue a series."""
@@ -331,7 +287,7 @@ def take_event(
             waiting = heads[stack - 1] - 1
             if waiting >= window.low:
                 reach = reach_of(rules, stacks, waiting, level - 1)
-                if is_in(stacks, window, reach):
+                if is_in(stacks.cells, window, reach):
                     rip, heads[stack - 1] = waiting, 0
     if is_in_series:
         top = heads[stack] - 1
@@ -342,7 +298,7 @@ def take_event(
             if is_tied or top < window.low:
                 return
             reach = int(stacks.cells[top & (stacks.cells.shape[0] - 1), REACH])
-            if not is_in(stacks, window, reach):
+            if not is_in(stacks.cells, window, reach):
                 return
     elif rip == NOTHING:
         return
@@ -371,8 +327,8 @@ def fused_shared_lines(
     at[OFFSET] = stream.position - stream.row
     while begin < behind:
         count = min(PIECE, behind - begin)
-        piece = window_of_piece(stacks, measures, rules.span, stream.row + begin, count)
-        at[ALIVE], at[EVENT] = piece.low, begin
+        piece = window_of_events(stacks.cells, at, measures, rules.span, stream.row + begin, count)
+        at[EVENT] = begin
         if at[COUNT] - piece.low + count > stacks.cells.shape[0]:
             return NO_LINE
         read_codes(stream, begin, count, last, room)
@@ -388,7 +344,7 @@ def fused_shared_lines(
             if takes == 0:
                 continue
             level = low_bit(takes)
-            window = LineWindow(measures, rules.span, row, piece.low, piece.sure)
+            window = NumberWindow(measures, rules.span, row, piece.low, piece.sure)
             if has_ties:
                 begin_group(stream, stacks, row, piece.low)
             if level < last:

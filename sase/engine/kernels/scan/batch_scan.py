@@ -4,9 +4,9 @@ The stacks of a stream hold times and are rings by level, since a stream never e
 are in memory until the end. So one ring of small cells holds the instances of all levels, numbered
 in the order of the events, and a key has 4 bytes a level.
 
-    row       7   9  12  15         `first` is the number of the first instance in the window
-    number    0   1   2   3         of the current event: lower numbers are out of the window,
-              a   b   a   b         so no time of an instance is read
+    row       7   9  12  15         Two numbers bound the window for some events: `low` and `sure`.
+    number    0   1   2   3         Only an instance between them, of which there are few, is in
+              a   b   a   b         the window of an event if its measure is
 
 A head is the number of the top of a stack plus one, or 0. A cell has the row of an instance, the
 number of the instance below, that of the instance before it (RIP), and REACH: the number of the
@@ -38,21 +38,22 @@ from sase.engine.kernels.scan.fused_scan import (
     encode_keys,
     write_states,
 )
-from sase.engine.kernels.sentinels import window_start
+from sase.engine.kernels.sentinels import LATEST, window_start
 
-# The fields of a cell, and of a final event: its row, the instance before it, the first number in
-# its window, and its FLOOR.
+# The fields of a cell, and of a final event: its row, the instance before it, and its FLOOR.
 ROW, BELOW, RIP, REACH = range(4)
-BEFORE, FIRST, FLOOR = 1, 2, 3
+BEFORE, FLOOR = 1, 2
 FIELDS = 4
-# Counters: numbers given, the first in the window, final events, those walked, and the level of the
-# walk that is under way, or FRESH.
-COUNT, ALIVE, FINALS, WALKED, LEVEL = range(5)
+# Counters: numbers given, the bounds `low` and `sure` of the windows of a step, its final events,
+# those walked, and the level of the walk that is under way, or FRESH.
+COUNT, ALIVE, SURE, FINALS, WALKED, LEVEL = range(6)
 FRESH = -1
 # Rows of `counts`, by level: instances that were pushed, dropped, and visited by walks.
 PUSHED, DROPPED, VISITED = range(3)
 # By how many events the fetching of heads is ahead.
-AHEAD = 16
+AHEAD = 32
+# The instances that a bound of the window passes at a time, at most.
+STRIDE = 64
 # The next group of simultaneous events is larger than the room.
 GROUP = -2
 
@@ -99,23 +100,65 @@ class BatchRange(NamedTuple):
     ends: int
 
 
+class NumberWindow(NamedTuple):
+    """The window of the event of a row: `measures` are the times, or none if it counts events.
+
+    All instances before the number `low` are out of it, and none from the number `sure` on.
+    """
+
+    measures: Ints
+    span: int
+    row: int
+    low: int
+    sure: int
+
+
+# ---------------------------------------------------------------- windows
+
+
 @inlined
-def moved_on(
-    measures: Ints, span: int, cells: OutInt32Rows, count: int, row: int, first: int, known: int,
-    oldest: int,
-) -> tuple[int, int, int]:  # fmt: skip
-    """The first number in the window of a row's event; the last one measured, and its measure."""
-    counts_events, mask = measures.shape[0] == 0, cells.shape[0] - 1
-    bound = window_start(row if counts_events else measures[row], span)
-    while first < count:
-        if known != first:
-            known, oldest = first, cells[first & mask, ROW]
-            if not counts_events:
-                oldest = measures[oldest]
-        if oldest >= bound:
-            break
-        first += 1
-    return first, known, oldest
+def is_out(cells: OutInt32Rows, window: NumberWindow, number: int) -> bool:
+    """Whether an instance is out of a window, by its measure."""
+    row = cells[number & (cells.shape[0] - 1), ROW]
+    if window.measures.shape[0] == 0:
+        return bool(row < window_start(window.row, window.span))
+    start = window_start(window.measures[window.row], window.span)
+    return bool(window.measures[row] < start)
+
+
+@inlined
+def is_in(cells: OutInt32Rows, window: NumberWindow, number: int) -> bool:
+    """Whether an instance, or `NOTHING`, is in a window."""
+    if number >= window.sure:
+        return True
+    return bool(number >= window.low and not is_out(cells, window, number))
+
+
+@inlined
+def first_in(cells: OutInt32Rows, window: NumberWindow, number: int, behind: int) -> int:
+    """Return the first number in a window from one on, or `behind`."""
+    stride = STRIDE
+    while stride > 0:
+        while number + stride <= behind and is_out(cells, window, number + stride - 1):
+            number += stride
+        stride //= 8
+    return number
+
+
+@inlined
+def window_of_events(
+    cells: OutInt32Rows, at: OutInts, measures: Ints, span: int, row: int, count: int
+) -> NumberWindow:
+    """Return the window of events from a row on, of which there are `count`; move `ALIVE` on."""
+    behind = at[COUNT]
+    last = NumberWindow(measures, span, row + count - 1, 0, 0)
+    low = first_in(cells, NumberWindow(measures, span, row, 0, 0), at[ALIVE], behind)
+    sure = first_in(cells, last, low, behind)
+    at[ALIVE] = low
+    return NumberWindow(measures, span, row, low, sure if sure < behind else LATEST)
+
+
+# ---------------------------------------------------------------- the scan
 
 
 @inlined
@@ -145,25 +188,25 @@ def floor_of(absences: BatchAbsences | None, key: int, level: int) -> int:
 
 @inlined
 def try_level(
-    stacks: BatchStacks, absences: BatchAbsences | None, row: int, key: int, level: int, first: int,
+    stacks: BatchStacks, absences: BatchAbsences | None, window: NumberWindow, key: int, level: int,
     ends: int,
 ) -> bool:  # fmt: skip
     """Add an instance or a final event if a sequence leads up to it; return whether it is added."""
     cells, at, last = stacks.cells, stacks.at, stacks.counts.shape[1] - 1
-    number = at[COUNT]
+    number, row = at[COUNT], window.row
     before, reach, floor = -1, number, floor_of(absences, key, level)
     if level > 0:
         before = stacks.heads[key, level - 1] - 1
         reach = before
-        if level > 1 and before >= first:
+        if level > 1 and before >= window.low:
             reach = cells[before & (cells.shape[0] - 1), REACH]
-        if reach < first or before < floor:
+        if before < floor or not is_in(cells, window, reach):
             stacks.counts[DROPPED, level] += 1
             return False
     stacks.counts[PUSHED, level] += 1
     if level >= ends:
         final = stacks.finals[at[FINALS]]
-        final[ROW], final[BEFORE], final[FIRST], final[FLOOR] = row, before, first, floor
+        final[ROW], final[BEFORE], final[FLOOR] = row, before, floor
         at[FINALS] += 1
         if level == last:
             return False
@@ -177,36 +220,38 @@ def try_level(
 
 @inlined
 def push_apart(
-    sought: BatchRange, stacks: BatchStacks, begin: int, events: int, room: OutIntRows
+    sought: BatchRange, stacks: BatchStacks, step: NumberWindow, events: int, room: OutIntRows
 ) -> None:
     """Push the events of a step, of which no two are simultaneous."""
-    at, heads, first = stacks.at, stacks.heads, stacks.at[ALIVE]
-    every, width, known, oldest = (1 << stacks.counts.shape[1]) - 1, heads.shape[1], -1, 0
-    measures, span = sought.measures, sought.span
+    at, heads, width = stacks.at, stacks.heads, stacks.heads.shape[1]
+    every = (1 << stacks.counts.shape[1]) - 1
+    alone = 1 if sought.ends > 0 else every + 1  # the state of a first event, as most are
     for i in range(events):
         prefetch(heads, room[KEY, min(i + AHEAD, events - 1)] * width)
-        row, key, left = begin + room[PLACE, i], room[KEY, i], room[STATE, i] & every
-        if left != 1:
-            first, known, oldest = moved_on(
-                measures, span, stacks.cells, at[COUNT], row, first, known, oldest
-            )
+        row, key, left = step.row + room[PLACE, i], room[KEY, i], room[STATE, i] & every
+        if left == alone:
+            number = at[COUNT]
+            add(stacks, number, row, -1, number)
+            put_on_stack(stacks, number, key, 0)
+            at[COUNT] = number + 1
+            stacks.counts[PUSHED, 0] += 1
+            continue
+        window = NumberWindow(step.measures, step.span, row, step.low, step.sure)
         while left != 0:  # from the last level down, since an event never follows itself
             level = top_bit(left)
             left ^= 1 << level
-            if try_level(stacks, None, row, key, level, first, sought.ends):
+            if try_level(stacks, None, window, key, level, sought.ends):
                 put_on_stack(stacks, at[COUNT] - 1, key, level)
-    at[ALIVE] = first
 
 
 @inlined
 def push_groups(
-    sought: BatchRange, stacks: BatchStacks, absences: BatchAbsences | None, ties: Ints, begin: int,
-    events: int, room: OutIntRows,
+    sought: BatchRange, stacks: BatchStacks, absences: BatchAbsences | None, ties: Ints,
+    step: NumberWindow, events: int, room: OutIntRows,
 ) -> None:  # fmt: skip
     """Push the events of a step, group by group of simultaneous ones."""
-    at, heads, origins, first = stacks.at, stacks.heads, stacks.origins, stacks.at[ALIVE]
-    levels, width, known, oldest = stacks.counts.shape[1], heads.shape[1], -1, 0
-    measures, span = sought.measures, sought.span
+    at, heads, origins, begin = stacks.at, stacks.heads, stacks.origins, step.row
+    levels, width = stacks.counts.shape[1], heads.shape[1]
     i = 0
     while i < events:
         group = at[COUNT]
@@ -216,12 +261,10 @@ def push_groups(
             if i > begun and (ties.shape[0] == 0 or ties[row] != ties[begin + room[PLACE, begun]]):
                 break
             prefetch(heads, room[KEY, min(i + AHEAD, events - 1)] * width)
-            first, known, oldest = moved_on(
-                measures, span, stacks.cells, at[COUNT], row, first, known, oldest
-            )
+            window = NumberWindow(step.measures, step.span, row, step.low, step.sure)
             for level in range(levels):
                 if (left >> level) & 1 and try_level(
-                    stacks, absences, row, key, level, first, sought.ends
+                    stacks, absences, window, key, level, sought.ends
                 ):
                     origin = origins[at[COUNT] - 1 - group]
                     origin[0], origin[1] = key, level
@@ -241,7 +284,6 @@ def push_groups(
             elif absences is not None:
                 each = level - levels
                 absences.last[key, each] = number + 1 if absences.gaps[each] == 0 else group
-    at[ALIVE] = first
 
 
 @inlined
@@ -257,9 +299,15 @@ def floor_above(stacks: BatchStacks, absences: BatchAbsences | None, level: int)
 
 
 @inlined
+def window_of_final(sought: BatchRange, at: OutInts, row: int) -> NumberWindow:
+    """Return the window of a final event."""
+    return NumberWindow(sought.measures, sought.span, row, at[ALIVE], at[SURE])
+
+
+@inlined
 def write_firsts(
-    stacks: BatchStacks, absences: BatchAbsences | None, position: int, out: OutIntRows,
-    written: int,
+    stacks: BatchStacks, absences: BatchAbsences | None, window: NumberWindow, position: int,
+    out: OutIntRows, written: int,
 ) -> tuple[int, bool]:  # fmt: skip
     """Write the sequences with all first events; return the new count, and whether all are written.
 
@@ -267,46 +315,48 @@ def write_firsts(
     """
     cells, choices, last = stacks.cells, stacks.choices, stacks.counts.shape[1] - 1
     mask, room, begin = cells.shape[0] - 1, out.shape[1], written
-    final = stacks.finals[stacks.at[WALKED]]
-    first, choice = final[FIRST], choices[0]
-    least = max(first, floor_above(stacks, absences, 0))
-    while choice >= least and written < room:
+    floor, choice = floor_above(stacks, absences, 0), choices[0]
+    is_more = choice >= floor and is_in(cells, window, choice)
+    while is_more and written < room:
         cell = cells[choice & mask]
         out[0, written] = position + cell[ROW]
         stacks.counts[VISITED, 0] += 1
-        if absences is None or absences.floors[choice & mask] <= first:
+        if absences is None or not is_in(cells, window, absences.floors[choice & mask] - 1):
             written += 1
         choice = cell[BELOW]
+        is_more = choice >= floor and is_in(cells, window, choice)
     for level in range(1, last + 1):
-        row = final[ROW] if level == last else cells[choices[level] & mask, ROW]
+        row = window.row if level == last else cells[choices[level] & mask, ROW]
         for place in range(begin, written):
             out[level, place] = position + row
     choices[0] = choice
-    return written, choice < least
+    return written, not is_more
 
 
 @inlined
 def walk_finals(
-    stacks: BatchStacks, absences: BatchAbsences | None, position: int, out: OutIntRows,
+    sought: BatchRange, stacks: BatchStacks, absences: BatchAbsences | None, out: OutIntRows,
     written: int,
 ) -> int:  # fmt: skip
     """Write the sequences that end in the final events, until there is no room."""
     cells, at, choices, last = stacks.cells, stacks.at, stacks.choices, stacks.counts.shape[1] - 1
     mask, room = cells.shape[0] - 1, out.shape[1]
     while at[WALKED] < at[FINALS] and written < room:
-        final = stacks.finals[at[WALKED]]
-        first, level = final[FIRST], at[LEVEL]
+        final, level = stacks.finals[at[WALKED]], at[LEVEL]
+        window = window_of_final(sought, at, final[ROW])
         if level == FRESH:
             level = last - 1
             choices[level] = final[BEFORE]
         while level < last and written < room:
             choice = choices[level]
             ends = level > 0 and (
-                choice < max(first, floor_above(stacks, absences, level))
-                or cells[choice & mask, REACH] < first
+                choice < max(window.low, floor_above(stacks, absences, level))
+                or not is_in(cells, window, cells[choice & mask, REACH])
             )
             if level == 0:
-                written, ends = write_firsts(stacks, absences, position, out, written)
+                written, ends = write_firsts(
+                    stacks, absences, window, sought.position, out, written
+                )
             if ends:
                 level += 1
                 choices[level] = cells[choices[level] & mask, BELOW]
@@ -345,9 +395,8 @@ def push_step(
     if length == 0:
         return 0, 0, GROUP
     # Instances out of the window of the next event need no place.
-    at[ALIVE], _, _ = moved_on(
-        sought.measures, sought.span, stacks.cells, at[COUNT], begin, at[ALIVE], -1, 0
-    )
+    step = window_of_events(stacks.cells, at, sought.measures, sought.span, begin, length)
+    at[SURE] = step.sure
     address = types[ADDRESS] + (begin << (types[FORM] >> 1))
     count = admit_types(address, types[FORM], reading.states, room, length)
     if at[COUNT] - at[ALIVE] + count * most > stacks.cells.shape[0]:
@@ -356,9 +405,9 @@ def push_step(
     write_states(reading, begin, count, room)
     at[FINALS] = at[WALKED] = 0
     if absences is None and ties.shape[0] == 0:
-        push_apart(sought, stacks, begin, count, room)
+        push_apart(sought, stacks, step, count, room)
     else:
-        push_groups(sought, stacks, absences, ties, begin, count, room)
+        push_groups(sought, stacks, absences, ties, step, count, room)
     return length, count, NOTHING_LACKS
 
 
@@ -372,7 +421,7 @@ def _batch_scan(
     """
     begin, total, written, lacks = sought.begin, 0, 0, NOTHING_LACKS
     while lacks == NOTHING_LACKS:
-        written = walk_finals(stacks, absences, sought.position, out, written)
+        written = walk_finals(sought, stacks, absences, out, written)
         if begin == sought.end or written == out.shape[1]:
             break
         length, count, lacks = push_step(reading, sought, stacks, absences, begin, room)
