@@ -13,6 +13,7 @@ from sase.base.interface import Interface, option, parameter, spelled, stream, w
 from sase.cli.main import main
 from sase.engine.pipeline.limits import Limits, RunGuard
 from sase.engine.results.arrow_columns import list_offsets
+from sase.engine.sources.formats.base import given_option
 from sase.errors import BudgetError, MemoryLimitError
 
 ROWS = [{"ts": 1, "type": "A", "id": 7}]
@@ -48,6 +49,17 @@ def spellings(text: Callable[[], str]) -> tuple[str, ...]:
 @pytest.mark.parametrize(("words", "said"), SPELLINGS.items())
 def test_options(words: str, said: tuple[str, ...]) -> None:
     assert spellings(lambda: option(*words.split())) == said
+
+
+def test_values_are_as_python_writes_them() -> None:
+    assert spellings(lambda: option("table_version", 3))[:2] == (
+        "table_version=3",
+        "--table-version 3",
+    )
+    assert option("quote", '"') == "quote='\"'"
+    assert option("delimiter", "\x01") == r"delimiter='\x01'"
+    assert given_option("delimiter", "\t") == 'delimiter="tab"'
+    assert given_option("null", ("", "NA")) == 'null=("", "NA")'
 
 
 def test_parameters_and_streams() -> None:

@@ -77,8 +77,8 @@ def measure(
             try:
                 _run(experiment, points, size, known, here, path, steps, rows_of)
             except Exception as problem:
-                traceback.print_exc()
                 failed.append(f"{experiment.name}: {problem}")
+                say(f"{failed[-1]}\n{traceback.format_exc()}")
             seconds[experiment.name] = steps.seconds - begin
     gc.unfreeze()
     return seconds, failed

@@ -189,6 +189,8 @@ def is_within(results: Results) -> Verdict:
 
 
 MORE, ORDER = "more matches", "order"
+# How many times their base shuffled events may take: a sort of all of them is most of it.
+SORTED = 6.0
 
 
 def reason_of(results: Results, place: Place, ratio: float) -> str | None:
@@ -198,7 +200,7 @@ def reason_of(results: Results, place: Place, ratio: float) -> str | None:
     assert base is not None and variant is not None
     if base and variant >= ratio * base:
         return MORE
-    return ORDER if x == "shuffled" and variant == base else None
+    return ORDER if x == "shuffled" and variant == base and ratio <= SORTED else None
 
 
 def explains(name: str) -> Check:

@@ -48,13 +48,13 @@ def spelled(python: str, command_line: str, shell: str | None = None) -> str:
             return command_line
 
 
-def option(name: str, *values: str) -> str:
+def option(name: str, *values: object) -> str:
     """Spell an option with its values, or only name it; the shell takes options at its start."""
-    texts = [repr(each) if {*'"\\'} & {*each} else f'"{each}"' for each in values]
+    texts = [f'"{v}"' if repr(v) == f"'{v}'" and '"' not in str(v) else repr(v) for v in values]
     python = f"({', '.join(texts)})" if len(texts) > 1 else "".join(texts) or "…"
     command = f"--{name.replace('_', '-')}"
     if values:
-        command += f" {shlex.quote(','.join(values))}"
+        command += f" {shlex.quote(','.join(map(str, values)))}"
     program = "sase run" if name in _OF_RUN else "sase shell"
     return spelled(f"{name}={python}", command, f"{program} {command}")
 

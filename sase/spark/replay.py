@@ -14,7 +14,6 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from sase.api.checks import limits_of
 from sase.api.compiled_query import CompiledQuery, compile_query, statistics_in
-from sase.base.interface import option
 from sase.binding.bound import EquivalenceTest
 from sase.binding.input_options import (
     InputKeywords,
@@ -38,7 +37,7 @@ from sase.spark.partitioning import Cut, cut_of, shuffle_partitions
 from sase.spark.progress import TaskProgress
 from sase.spark.progress import progress as progress_of
 from sase.spark.reading.columns import column
-from sase.spark.reading.source import FrameSource
+from sase.spark.reading.source import FrameSource, without_order
 from sase.spark.reading.source_scan import SourceScan
 from sase.spark.result_schema import set_schema, spark_schema, with_order
 from sase.spark.tasks.errors import translated_errors
@@ -341,9 +340,6 @@ def task_plan(compiled: CompiledQuery, optimized: Optimized, source: FrameSource
     plan = replace(compiled.plan(optimized).engine, on_bad_row="error")
     has_order = plan.schema.seq is not None or plan.schema.is_imprecise
     if plan.ordering and not has_order:
-        raise PlanError(
-            f"{plan.ordering}, and the rows of a DataFrame have no order: name the column of"
-            f" integers that orders simultaneous events with  {option('seq')}"
-        )
+        raise without_order(plan.ordering)
     source.check_shown(None if plan.scan.columns is None else set(plan.named))
     return plan

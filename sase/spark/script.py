@@ -28,7 +28,7 @@ from sase.spark.job import Job
 from sase.spark.partitioning import Cut, cut_of_statements
 from sase.spark.reading.columns import column
 from sase.spark.reading.input_scan import InputScan
-from sase.spark.reading.source import FrameSource
+from sase.spark.reading.source import FrameSource, without_order
 from sase.spark.reading.source_scan import SourceScan
 from sase.spark.script_cut import ScriptCut, script_cuts
 from sase.spark.streaming.query import (
@@ -238,9 +238,6 @@ def _check(plan: ScriptPlan, sources: Mapping[str | None, FrameSource]) -> None:
             reads = [*by_name]
         schemas = [by_name[name].schema for name in reads]
         if why and any(each.seq is None and not each.is_imprecise for each in schemas):
-            raise PlanError(
-                f"`{statement.name}`: {why}, and the rows of a DataFrame have no order: name the"
-                " column of integers that orders simultaneous events with  seq=…"
-            )
+            raise without_order(f"`{statement.name}`: {why}")
     for source in sources.values():
         check_workers(source.spark)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sase.base.interface import option
 from sase.binding.bound import BoundQuery, Column, EquivalenceTest, Reference, WindowKind
 from sase.engine.scripts.plan import StatementPlan
 from sase.planning.engine_plan import EnginePlan
@@ -17,7 +18,7 @@ COUNTS = "`{}` stops at LIMIT, and only one task knows which results are first"
 NO_CUT = "`{}` has neither a window in time nor the same key as the statements beside it"
 UNSAID = (
     "`{}` has no key of the statements beside it, and slices of imprecise time look back by how"
-    " long an interval may be: say with  longest=…"
+    " long an interval may be: say with  {}"
 )
 NO_KEY = "a stream is parted by key alone, and there is no common key of {}"
 SEVERAL = "times of several inputs are brought to one by the task alone, and there is no common key"
@@ -97,7 +98,7 @@ def _cut(
         schema = first.plan.schema
         is_unsaid = schema.is_imprecise and schema.longest is None and not schema.is_merged
         why = UNSAID if is_unsaid and first.plan.split.before is not None else NO_CUT
-        return ScriptCut(statements, inputs, reason=why.format(first.name))
+        return ScriptCut(statements, inputs, reason=why.format(first.name, option("longest")))
     return ScriptCut(statements, inputs, halo=halo)
 
 

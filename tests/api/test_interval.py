@@ -103,7 +103,15 @@ def test_a_plain_number_counts_no_timestamps() -> None:
         sase.interval([{"ts": START}], before=5)
 
 
-@pytest.mark.parametrize("encode", [pc.dictionary_encode, pc.run_end_encode])
+def twice_encoded(column: pa.Array) -> pa.Array:
+    """Texts in run ends within a dictionary, others in a dictionary."""
+    if not pa.types.is_string(column.type):
+        return pc.dictionary_encode(column)
+    indexes = pa.array(range(len(column)), pa.int8())
+    return pa.DictionaryArray.from_arrays(indexes, pc.run_end_encode(column))
+
+
+@pytest.mark.parametrize("encode", [pc.dictionary_encode, pc.run_end_encode, twice_encoded])
 @pytest.mark.parametrize(
     "times",
     [

@@ -32,6 +32,7 @@ def measured(**variants):
         ({"shuffled": (4.0, 1), "optional": (4.0, 20)}, False, [MANY, ORDER]),
         ({"shuffled": (4.0, 1), "ties": (4.0, 1)}, False, []),
         ({"shuffled": (4.0, 2)}, False, []),
+        ({"shuffled": (7.0, 1)}, False, []),
         ({}, None, []),
     ],
 )

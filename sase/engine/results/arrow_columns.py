@@ -316,6 +316,7 @@ def list_offsets(ends: Numbers, events: int) -> pa.Array:
         in_batches = spelled(
             "read them one batch after the other with to_reader()",
             "write them into a file with -o FILE",
+            "write them into a file with .output FILE",
         )
         raise BudgetError(
             f"these matches hold {events:,} events of one component, more than the"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -115,6 +118,33 @@ def test_dictionaries_that_have_too_many_values_together() -> None:
     shown = [(match["a"]["s"], match["b"]["s"]) for match in found]
     assert shown == [(f"n{ts}", f"n{ts + 1}") for ts in range(0, 200, 2)]
     assert found == matches.to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        (
+            (pa.array([Decimal("16777217.00")]), pa.array([1.5], pa.float32())),
+            [16777217.0, 1.5],
+        ),
+        (
+            tuple(
+                pa.array([0], pa.timestamp("us", zone)) for zone in ("Europe/Berlin", "Asia/Tokyo")
+            ),
+            [dt.datetime.fromtimestamp(0, dt.UTC)] * 2,
+        ),
+    ],
+)
+@pytest.mark.parametrize("encode", [lambda column: column, pa.Array.dictionary_encode])
+def test_types_of_one_name_meet_whatever_encodes_them(
+    columns: tuple[pa.Array, ...], shown: list[Any], encode: Callable[[pa.Array], pa.Array]
+) -> None:
+    streams = {
+        name: pa.table({"ts": [at], "v": encode(column)})
+        for at, (name, column) in enumerate(zip("AB", columns, strict=True))
+    }
+    found = sase.match("EVENT ANY c", streams, time="ts").to_arrow()
+    assert [event["v"] for event in found["c"].to_pylist()] == shown
 
 
 def test_a_snapshot_while_rows_wait_whose_dictionaries_hold_null() -> None:

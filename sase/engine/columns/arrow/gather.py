@@ -125,8 +125,9 @@ def alike(chunks: list[pa.Array]) -> list[pa.Array]:
         return alike(
             [takeable(c.storage) if isinstance(c, pa.ExtensionArray) else c for c in chunks]
         )
-    target = known[0] if len(known) == 1 else common_type(known) or _instants(known) or pa.string()
-    if pa.types.is_float32(target) and any(map(pa.types.is_decimal, known)):
+    values = [value_type(kind) for kind in known]
+    target = known[0] if len(known) == 1 else common_type(known) or _instants(values) or pa.string()
+    if pa.types.is_float32(target) and any(map(pa.types.is_decimal, values)):
         target = pa.float64()
     try:
         return _with_room([_cast(chunk, target) for chunk in chunks])
@@ -165,6 +166,8 @@ def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
     """Cast each value of a chunk to the nearest one."""
     if pa.types.is_null(chunk.type):
         return pa.nulls(len(chunk), target)
+    if pa.types.is_dictionary(chunk.type) and not pa.types.is_dictionary(target):
+        chunk = decoded(chunk)
     if pa.types.is_decimal(chunk.type) and pa.types.is_floating(target):
         return chunk.cast(pa.string()).cast(target)  # a direct cast often misses the nearest
     if pa.types.is_timestamp(chunk.type) and chunk.type.tz and pa.types.is_string(target):
@@ -233,7 +236,7 @@ def decoded(chunk: pa.DictionaryArray) -> pa.Array:
 def plain(column: pa.ChunkedArray) -> pa.Array:
     """Return a column as one array, without dictionaries, run ends and views."""
     chunks = [
-        decoded(each) if pa.types.is_dictionary(each.type) else each
+        takeable(decoded(each)) if pa.types.is_dictionary(each.type) else each
         for each in map(takeable, column.chunks)
     ]
     return pa.concat_arrays(chunks) if chunks else pa.nulls(0, value_type(column.type))

@@ -71,7 +71,7 @@ class Origin:
 Chunks = list[pa.Array]
 # The most rows of a small batch.
 SMALL = 1 << 14
-# Up to MANY chunks are read as they are, and more of them if they have FEW rows or more each.
+# More than MANY chunks are joined if they have less than FEW rows on average.
 MANY, FEW = 1 << 4, 1 << 13
 # Rejected values of a column: reasons, each with the rows of the table.
 Misfits = tuple[tuple[str, NDArray[np.int64]], ...]

@@ -54,7 +54,8 @@ OF_FORMATS = {
 
 def given_option(name: str, value: object) -> str:
     """An option of reading as the caller gives it."""
-    return option(name, *map(str, value if isinstance(value, tuple) else (value,)))
+    values = value if isinstance(value, tuple) else (value,)
+    return option(name, *("tab" if each == "\t" else each for each in values))
 
 
 class Scan(NamedTuple):
