@@ -73,6 +73,20 @@ def test_dictionaries_that_arrow_does_not_unify(names: list[str | None]) -> None
     assert [(match["s"], match["t"]) for match in found] == wanted
 
 
+def test_nested_dictionaries_that_arrow_does_not_unify_are_named() -> None:
+    streams = {}
+    for stream, letter in (("p", "A"), ("q", "B")):
+        codes, texts = (
+            pa.array(range(100), pa.int8()),
+            pa.array([f"{letter}{n}" for n in range(100)]),
+        )
+        lists = pa.ListArray.from_arrays(range(101), pa.DictionaryArray.from_arrays(codes, texts))
+        streams[stream] = pa.table({"ts": range(100), "type": [letter] * 100, "s": lists})
+    script = sase.Script("FROM p, q EVENT SEQ(A a, B b) WITHIN 1 RETURN a.s AS s")
+    with pytest.raises(sase.DataError, match="no rows of `s` can be shown.*cast the column"):
+        script.run(streams=streams)
+
+
 def test_events_that_come_in_several_pushes_stay_simultaneous() -> None:
     matcher = sase.Script("FROM p, q EVENT SEQ(A a, B b)").open()
     matcher.push("q", events("C9"))

@@ -14,14 +14,13 @@ from sase.cached_property import cached_property
 from sase.engine.columns import Events, Inputs
 from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.columns.arrow.data_types import value_type
-from sase.engine.columns.arrow.gather import alike, gathered, takeable
+from sase.engine.columns.arrow.gather import alike, shown, takeable
 from sase.engine.columns.arrow.slice import restored as inputs_restored
 from sase.engine.columns.arrow.slice import saved as inputs_saved
 from sase.engine.columns.arrow.slice import taken, united
 from sase.engine.columns.decode.batch_decoder import UnreadBatch
 from sase.engine.kernels.sentinels import NOTHING
 from sase.engine.snapshots.saved_state import Saved
-from sase.errors import DataError
 
 # From MANY segments on, runs of RUN segments are merged, up to MOST rows.
 MANY, RUN, MOST = 128, 32, 1 << 20
@@ -240,16 +239,7 @@ class RowHistory:
 
     def column(self, name: str, places: Numbers, types: Collection[str] | None) -> pa.ChunkedArray:
         """A column at some places; NULL in tables of other types, or without it."""
-        chunks = self._chunks(name, types)
-        try:
-            return gathered(chunks, self._without_gaps(places))
-        except pa.ArrowException as problem:
-            raise DataError(
-                f"no rows of `{name}` can be shown, which has the type {chunks[0].type}: name"
-                f" the wanted columns in RETURN, or cast the column",
-                None,
-                name,
-            ) from problem
+        return shown(self._chunks(name, types), self._without_gaps(places), name)
 
     def _without_gaps(self, places: Numbers) -> Numbers:
         """Places without the gaps between segments."""

@@ -15,6 +15,7 @@ from sase.engine.columns.arrow.data_types import (
     is_of_extensions,
     value_type,
 )
+from sase.errors import DataError
 
 # Indexes for the values of several dictionaries.
 WIDE = pa.int32()
@@ -65,8 +66,21 @@ def taken_rows(table: pa.Table, places: Numbers) -> pa.Table:
     try:
         return table.take(pa.array(places))
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        columns = [gathered(each.chunks, places) for each in table.columns]
-        return pa.table(columns, names=table.schema.names)
+        names = table.schema.names
+        return pa.table({name: shown(table[name].chunks, places, name) for name in names})
+
+
+def shown(chunks: list[pa.Array], places: Numbers, name: str) -> pa.ChunkedArray:
+    """Select values of a named column; an error says that Arrow cannot."""
+    try:
+        return gathered(chunks, places)
+    except pa.ArrowException as problem:
+        raise DataError(
+            f"no rows of `{name}` can be shown, which has the type {chunks[0].type}: name the"
+            " wanted columns in RETURN, or cast the column",
+            None,
+            name,
+        ) from problem
 
 
 def runs(places: Numbers) -> list[Numbers]:
