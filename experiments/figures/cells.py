@@ -20,6 +20,7 @@ from experiments.core.experiment import (
     Outcome,
     Plot,
     Point,
+    Reason,
     Size,
     Verdict,
     Way,
@@ -43,6 +44,8 @@ VARIABLE = "SASE_LIMIT"
 # A way is not run again once it took this number of seconds.
 ENOUGH = 1.0
 MOST_OF_C = 2.0
+# The seconds of a short cell in C, and those that ours may take more.
+SHORT, MORE = 0.003, 0.0035
 
 
 def points(size: Size) -> Iterator[Point]:
@@ -120,6 +123,18 @@ def _limit(cell: Cell | Series) -> Make:
     return make
 
 
+def only_short(results: Results) -> Verdict:
+    """That all cells above the limit are short in C, and take few milliseconds more."""
+    own, ours = (dict(results.curve(way, "wall_s")) for way in (LIMIT, RUN))
+    above = [x for x in ours if x in own and ours[x] > MOST_OF_C * own[x]]
+    told = ", ".join(
+        f"{x}: {1000 * own[x]:.2f} ms, {1000 * (ours[x] - own[x]):.2f} ms more" for x in above
+    )
+    is_so = all(own[x] <= SHORT and ours[x] - own[x] <= MORE for x in above)
+    required = f"at most {1000 * SHORT:g} ms in C, and {1000 * MORE:g} ms more"
+    return Verdict(is_so if above else None, told or "none is above it", required)
+
+
 def within_limit() -> Check:
     """That every cell takes at most twice as long as C with one thread."""
 
@@ -178,6 +193,13 @@ EXPERIMENT = Experiment(
         Finding(
             "at most twice the C program",
             within_limit(),
+            (
+                Reason(
+                    "It is but for cells in which the C program takes at most 3 ms. There ours"
+                    " takes at most 3.5 ms more.",
+                    only_short,
+                ),
+            ),
         ),
         Finding("Q1/D3: 60 M events/s", rate_of(RUN, "Q1/D3", 60e6)),
         Finding(

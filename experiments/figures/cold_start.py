@@ -20,6 +20,7 @@ from experiments.core.experiment import (
     Outcome,
     Plot,
     Point,
+    Reason,
     Size,
     Verdict,
     Way,
@@ -151,6 +152,15 @@ def within(point: str, seconds: float) -> Check:
     return check
 
 
+def soon_after_the_first(results: Results) -> Verdict:
+    """That all matches take little longer than the first one."""
+    first, whole = (results.at("process", point, "cpu_s") for point in ("first", "all"))
+    required = "at most 0.3 s more"
+    if first is None or whole is None:
+        return Verdict(None, "not measured", required)
+    return Verdict(whole - first <= 0.3, f"{first:.2f} s, {whole:.2f} s", required)
+
+
 def at_once(results: Results) -> Verdict:
     """That a first query takes at most a second of CPU more than a later one."""
     required = "at most 1 s"
@@ -177,7 +187,16 @@ EXPERIMENT = Experiment(
     (Plot("cpu_s", "s of CPU", "", bars=True), Plot("wall_s", "s", "", bars=True)),
     (
         Finding("checking a query takes at most 0.35 s of CPU", within("check", 0.35)),
-        Finding("all matches in a file of a million events: 1.5 s of CPU", within("all", 1.5)),
+        Finding(
+            "all matches in a file of a million events: 1.5 s of CPU",
+            within("all", 1.5),
+            (
+                Reason(
+                    "All but 0.3 s of it passes before a process ends with the first match.",
+                    soon_after_the_first,
+                ),
+            ),
+        ),
         Finding("a first query takes at most a second more than a later one", at_once),
     ),
     cpu=children_seconds,

@@ -183,11 +183,11 @@ OVER_WINDOWS = Experiment(
                 ahead(MERGED, IN_NODES, y=CPU_RATE, panel=name),
                 (
                     Reason(
-                        "It does from W = 1,500 on. A step of a merged run costs at least 1.5 times"
+                        "It does from W = 1,500 on. A step of a merged run costs at least 1.3 times"
                         " as much, and up to W = 1,000 at least half of the steps are left.",
                         every(
                             ahead(MERGED, IN_NODES, y=CPU_RATE, panel=name, when=is_large),
-                            dearer(MERGED, IN_NODES, 1.5, of="cpu_s", by="steps", panel=name),
+                            dearer(MERGED, IN_NODES, 1.3, of="cpu_s", by="steps", panel=name),
                             ahead(MERGED, IN_NODES, 0.5, y="steps", panel=name, when=is_small),
                         ),
                     ),

@@ -240,7 +240,7 @@ EXPERIMENT = Experiment(
     (
         *(
             Finding(
-                f"{shape}, {FEW:,} to {MANY:,} users: at most {most} times C",
+                f"{shape}, {FEW:,} to {MANY:,} users: at most {MOST[shape]} times C",
                 near_c(shape),
                 (
                     Reason(
@@ -250,7 +250,7 @@ EXPERIMENT = Experiment(
                     ),
                 ),
             )
-            for shape, most in MOST.items()
+            for shape in SHAPES
         ),
         Finding(
             f"two threads are {GAIN} times as fast as one, of a million users",

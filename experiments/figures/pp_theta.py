@@ -99,6 +99,16 @@ def by_theta(panel: str, way: str = "nfab") -> Check:
 LEAST = VALUES["both"][0]
 
 
+def is_high(x: float) -> bool:
+    """The θ at which early filters dismiss most walks."""
+    return x > 900
+
+
+def is_low(x: float) -> bool:
+    """Any other θ."""
+    return not is_high(x)
+
+
 def is_least(x: float) -> bool:
     """Whether it is the least θ of the class both."""
     return x == LEAST
@@ -212,6 +222,24 @@ EXPERIMENT = Experiment(
                     ahead(FILTERED[panel], BUFFERED, 1 / 1.1, y=CPU_RATE, panel=panel)
                     for panel in (T, F)
                 )
+            ),
+            (
+                Reason(
+                    "It is where the filters dismiss more walks than they leave. Where they leave"
+                    " at least twice as many as they dismiss (false-value consistent, low θ), there"
+                    " is little to skip, and both take as long (within 1.35).",
+                    every(
+                        ahead(FILTERED[T], BUFFERED, y=CPU_RATE, panel=T),
+                        ahead(FILTERED[F], BUFFERED, y=CPU_RATE, panel=F, when=is_high),
+                        near(FILTERED[F], BUFFERED, 1.35, y=CPU_RATE, panel=F, when=is_low),
+                        *(
+                            rates(
+                                FILTERED[F], low, high, of="dismissed", by="walks", panel=F, when=at
+                            )
+                            for low, high, at in ((1, inf, is_high), (0, 0.5, is_low))
+                        ),
+                    ),
+                ),
             ),
         ),
         Finding(

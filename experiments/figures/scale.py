@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from experiments.core.checks import Check, at_least, slope
-from experiments.core.experiment import Experiment, Finding, Plot, Point, Size, Verdict
+from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size, Verdict
 from experiments.core.results import Results
 from experiments.core.ways import Make, listed
 from experiments.figures.sequences import rate, stream, template
@@ -72,6 +72,11 @@ def over_threads(size: Size) -> Iterator[Point]:
         yield Point(threads, ways, data, events, alike=False)
 
 
+# How much faster two threads should be; where they are not, how much more they work, and by how
+# many cores at most.
+GAIN, MORE, BUSY = 1.5, 1.05, 1.7
+
+
 def gains(least: float) -> Check:
     """Two threads are at least `least` times as fast as one."""
 
@@ -89,6 +94,21 @@ def gains(least: float) -> Check:
         )
 
     return check
+
+
+def work_more(results: Results) -> Verdict:
+    """That two threads work longer together, and not all the time, where they gain too little."""
+    required = f"at least {MORE:g} times the work, by at most {BUSY:g} cores"
+    found = dict[str, tuple[float, float]]()
+    for way in results.ways():
+        work, seconds = (dict(results.curve(way, y)) for y in ("cpu_s", "wall_s"))
+        if {1, 2} <= set(seconds) and seconds[1] < GAIN * seconds[2]:
+            found[way] = work[2] / work[1], work[2] / seconds[2]
+    told = ", ".join(
+        f"{way}: {more:.2f}, {cores:.2f} cores" for way, (more, cores) in found.items()
+    )
+    is_so = all(more >= MORE and cores <= BUSY for more, cores in found.values())
+    return Verdict(is_so if found else None, told or "fast enough", required)
 
 
 def faster_with(many: int, few: int) -> Check:
@@ -169,8 +189,15 @@ EXPERIMENTS = (
         rate("threads", log_x=False, log_y=False),
         findings=(
             Finding(
-                "two threads are at least 1.5 times as fast",
-                gains(1.5),
+                f"two threads are at least {GAIN} times as fast",
+                gains(GAIN),
+                (
+                    Reason(
+                        f"Where they gain less, both together take at least {MORE} times the"
+                        f" processor time of one, and keep at most {BUSY} of two cores busy.",
+                        work_more,
+                    ),
+                ),
             ),
         ),
     ),
