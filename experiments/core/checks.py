@@ -6,7 +6,7 @@ Points that a comparison lacks, because a way was too slow for example, are name
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import inf
 from statistics import linear_regression, median
 from typing import Any
@@ -43,6 +43,17 @@ def ahead(
         return Verdict(min(ratios.values()) >= factor, compared, required)
 
     return check
+
+
+def works_more(found: Mapping[str, tuple[float, float]], least: float, busy: float) -> Verdict:
+    """That two threads, by name with their work and the busy cores, work longer than one does."""
+    told = ", ".join(
+        f"{name}: {more:.2f} times the work by {cores:.2f} cores"
+        for name, (more, cores) in found.items()
+    )
+    is_so = all(more >= least and cores <= busy for more, cores in found.values())
+    required = f"at least {least:g} times the work, by at most {busy:g} cores"
+    return Verdict(is_so if found else None, told or "not measured, or fast enough", required)
 
 
 def near(

@@ -195,8 +195,8 @@ EXPERIMENT = Experiment(
             within_limit(),
             (
                 Reason(
-                    "It is but for cells in which the C program takes at most 3 ms. There ours"
-                    " takes at most 3.5 ms more.",
+                    f"It is but for cells in which the C program takes at most {1000 * SHORT:g} ms."
+                    f" There ours takes at most {1000 * MORE:g} ms more.",
                     only_short,
                 ),
             ),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 import sase
-from experiments.core.checks import Check
+from experiments.core.checks import Check, works_more
 from experiments.core.experiment import (
     Experiment,
     Finding,
@@ -190,15 +190,9 @@ def gains(results: Results) -> Verdict:
 
 def is_work_more(results: Results) -> Verdict:
     """That two threads work longer together, and not all the time, where they gain too little."""
-    required = f"at least {MORE:g} times the work, by at most {BUSY:g} cores"
     work = _of_million(results, "two threads", "one thread", "cpu_s")
     found = {name: (work[name], gain * work[name]) for name, gain in _too_little(results).items()}
-    told = ", ".join(
-        f"{name}: {more:.2f} times the work by {cores:.2f} cores"
-        for name, (more, cores) in found.items()
-    )
-    is_so = all(more >= MORE and cores <= BUSY for more, cores in found.values())
-    return Verdict(is_so if found else None, told or "not measured, or fast enough", required)
+    return works_more(found, MORE, BUSY)
 
 
 def is_machine_slower(results: Results) -> Verdict:

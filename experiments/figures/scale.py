@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from experiments.core.checks import Check, at_least, slope
+from experiments.core.checks import Check, at_least, slope, works_more
 from experiments.core.experiment import Experiment, Finding, Plot, Point, Reason, Size, Verdict
 from experiments.core.results import Results
 from experiments.core.ways import Make, listed
@@ -98,17 +98,12 @@ def gains(least: float) -> Check:
 
 def work_more(results: Results) -> Verdict:
     """That two threads work longer together, and not all the time, where they gain too little."""
-    required = f"at least {MORE:g} times the work, by at most {BUSY:g} cores"
     found = dict[str, tuple[float, float]]()
     for way in results.ways():
         work, seconds = (dict(results.curve(way, y)) for y in ("cpu_s", "wall_s"))
         if {1, 2} <= set(seconds) and seconds[1] < GAIN * seconds[2]:
             found[way] = work[2] / work[1], work[2] / seconds[2]
-    told = ", ".join(
-        f"{way}: {more:.2f}, {cores:.2f} cores" for way, (more, cores) in found.items()
-    )
-    is_so = all(more >= MORE and cores <= BUSY for more, cores in found.values())
-    return Verdict(is_so if found else None, told or "fast enough", required)
+    return works_more(found, MORE, BUSY)
 
 
 def faster_with(many: int, few: int) -> Check:
