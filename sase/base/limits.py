@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 # Libraries report too little address space with messages of their own, or end the process. So it is
 # checked before they are loaded.
 
-# Bytes of address space to load the libraries and kernels, and to run as well.
-LEAST, ROOM = 512 << 20, 2 << 30
+# Bytes of address space to load the libraries, pandas for Arrow and kernels, and to run as well.
+LEAST, ROOM = 640 << 20, 2 << 30
 # By default numpy reserves memory for each core; this environment variable limits the threads.
 LIBRARIES, THREADS = ("numpy", "pyarrow", "numba"), "OPENBLAS_NUM_THREADS"
 

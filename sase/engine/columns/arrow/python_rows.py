@@ -129,8 +129,11 @@ INSTEAD_OF_GREAT = (
 BEYOND = f"it is beyond the integers of 64 bits: {INSTEAD_OF_GREAT}"
 NO_FLOAT = "no float has this value; give the column as floats"
 ZONES = "a time zone is given of some of the moments, and not of others: give it of all, or of none"
-# Errors for values that Arrow cannot make an array of.
-UNREADABLE = (pa.ArrowException, OverflowError, ValueError, TypeError)
+# Errors for values that Arrow cannot make an array of; too little memory is none of them.
+UNREADABLE = (
+    *(each for each in pa.ArrowException.__subclasses__() if not issubclass(each, MemoryError)),
+    OverflowError, ValueError, TypeError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
