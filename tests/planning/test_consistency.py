@@ -383,7 +383,7 @@ def test_what_is_decided_stays_and_is_not_known_before() -> None:
 
 
 def test_each_i_is_chosen_before_others() -> None:
-    """An absence is not looked at before the match is known, and first events are exempt."""
+    """An absence is not looked at before the match is known."""
     bound = bind_text("EVENT SEQ(A+ a[], !(B b), C c) WHERE b.n > a[i].n AND 1 = :one", SCHEMA)
     kinds = [each.kind for each in bound.conjuncts]
     assert kinds == [ConjunctClass.NEGATIVE, ConjunctClass.CONSTANT]
@@ -391,7 +391,6 @@ def test_each_i_is_chosen_before_others() -> None:
         assert decided_walking_back(conjunct, bound.components) is None
     found = [classified(each, bound.components) for each in bound.conjuncts]
     assert [each.consistency for each in found] == [NEITHER, BOTH]
-    assert [known(form)[1].exempts_first for form, *_ in FORMS[:8]] == [False] * 5 + [True] * 3
 
 
 def test_the_reason_says_what_moves() -> None:

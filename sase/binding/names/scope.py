@@ -12,7 +12,7 @@ from sase.base.paths import Path, path_of
 from sase.base.texts import did_you_mean
 from sase.binding.bound import BoundComponent, Condition, Placeholder
 from sase.binding.schema import Schema
-from sase.binding.types import UNKNOWN, DataType, Kind
+from sase.binding.types import UNKNOWN, DataType
 from sase.errors import Diagnostic
 from sase.lang import ast
 from sase.source import Source, Span
@@ -191,12 +191,6 @@ class Scope:
         known = [own[path.column] for own in self._of(component) if path.column in own]
         inner = (_values_within(kind, Path(path.column)) for kind in known)
         return list(dict.fromkeys(map(str, chain.from_iterable(inner))))
-
-    def readable_names(self, component: BoundComponent) -> list[str]:
-        """The attributes that expressions can read, which lists for example are not."""
-        known = self._of(component)
-        kinds = [(name, kind) for own in known for name, kind in own.items()]
-        return list(dict.fromkeys(name for name, kind in kinds if kind.kind is not Kind.OTHER))
 
     def declares(self, component: BoundComponent, attribute: str) -> bool:
         """Whether some type of a component declares an attribute, as far as is known."""

@@ -7,7 +7,7 @@ operators instead. It leaves these events untouched.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from sase.engine.columns import Events
 from sase.engine.operators.transformation import Results
@@ -42,6 +42,3 @@ class PushedPath(Protocol):
 
     def push(self, batch: object) -> list[Results] | None:
         """The results that a batch completes; None if nothing of it was taken."""
-
-
-FusedPath: TypeAlias = LoadedPath | PushedPath

@@ -62,16 +62,11 @@ class Growth(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Classified:
-    """The class of a condition, and the trend of its truth in a search forward (`later`) and back.
-
-    If it `exempts_first`, the truth is about an event with others before it in its series: an event
-    that fails as a further event may still be the first.
-    """
+    """The class of a condition, and the trend of its truth if later or earlier events are added."""
 
     consistency: Consistency
     later: Trend
     earlier: Trend
-    exempts_first: bool
     reason: str
 
 
@@ -83,7 +78,7 @@ def classified(
     """Classify a condition; `nullable` decides for which attributes NULL must be expected."""
     if conjunct.kind is bound.ConjunctClass.NEGATIVE:
         reason = "it speaks of an event that is in no match: it is checked when the match is known"
-        return Classified(Consistency.NEITHER, Trend.OPEN, Trend.OPEN, False, reason)
+        return Classified(Consistency.NEITHER, Trend.OPEN, Trend.OPEN, reason)
     trends = {growth: _Growing(conjunct, components, nullable, growth) for growth in Growth}
     anywhere, later, earlier = (trends[growth].of(conjunct.condition) for growth in Growth)
     consistency = {
@@ -92,11 +87,8 @@ def classified(
         Trend.RISING: Consistency.FALSE,
         Trend.OPEN: Consistency.NEITHER,
     }[anywhere]
-    exempts = conjunct.when is bound.When.FURTHER or any(
-        each.but_first for each in conjunct.quantified
-    )
     reason = _reason(trends[Growth.ANYWHERE], conjunct.condition, consistency)
-    return Classified(consistency, later, earlier, exempts, reason)
+    return Classified(consistency, later, earlier, reason)
 
 
 # ---------------------------------------------------------------- trends

@@ -45,7 +45,7 @@ KEY_FIELDS = 8
 # room beside them.
 EVENT, USED, FREE, TOP, HELD, MADE, LIVE, MOST_LIVE, EXPIRED, STEPS, INITIATED, SPLIT = range(12)
 OLDEST, BEHIND, LONG = 12, 13, 14
-SAVED, COUNTS = 12, 15
+COUNTS = 15
 # The room for events beside a line; the room of the smallest extent of the heap, and the number of
 # sizes.
 HOME, SMALLEST, SIZES = FIELDS, BLOCK, 48

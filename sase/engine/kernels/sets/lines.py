@@ -41,7 +41,6 @@ FEWEST = 8
 # Fields of a level: the members of its element as bits, those of the next one, and begin and end of
 # the comparisons of its event.
 MEMBERS, ONWARD, CHECKS, CHECKS_END = range(4)
-LEVEL_WIDTH = 4
 # Fields of a comparison: the level of the other event, and the arguments of `comparison_holds`.
 OTHER, CHECK = range(2)
 

@@ -267,11 +267,6 @@ class RunEvaluationBase(Declared):
         """Count events that a fused path reads."""
         self._seen += events
 
-    def count_made(self, matches: int) -> None:
-        """Count matches that a fused path makes."""
-        self._room.sizes[2] += matches
-        self._built += matches
-
     def flushed(self, why: int) -> Iterator[Bindings]:
         """Yield the matches of a kernel that stopped; make room for a match that did not fit."""
         found = self._room.flush(why, self._formed)
