@@ -16,7 +16,13 @@ from sase.engine.columns.arrow.chunks import Chunk
 from sase.engine.columns.arrow.gate import identity
 from sase.engine.columns.decode import strings
 from sase.engine.columns.decode.strings import LARGE, WORTH, Dictionaries, encoded
-from sase.engine.kernels.scan.text_hash import PIECE, are_distinct, hash_texts
+from sase.engine.kernels.scan.text_hash import (
+    BUCKETS,
+    PIECE,
+    are_distinct,
+    hash_texts,
+    put_in_buckets,
+)
 
 # Around one word and two: texts that are compared by their ends alone, and others.
 texts = st.one_of(
@@ -86,11 +92,14 @@ def known(texts: pa.Array, shares: int) -> bool:
     values, hashes = np.frombuffer(data or b"", np.uint8), np.empty(len(texts), np.int64)
     for begin, end in pairwise(len(texts) * number // shares for number in range(shares + 1)):
         hash_texts(ends, values, begin, end, hashes)
-    rows, room = np.empty(PIECE, np.int64), 1 << (len(texts) + 1).bit_length()
-    return all(
-        are_distinct(ends, values, hashes, share, shares, rows, np.zeros(room, np.int64))
-        for share in range(shares)
-    )
+
+    def are_of(share: int) -> bool:
+        filled, entries = np.zeros(BUCKETS + 1, np.int64), np.empty(len(texts), np.int64)
+        put_in_buckets(hashes, share, shares, filled, entries)
+        slots = np.empty(1 << (len(texts) + 1).bit_length(), np.int64)
+        return are_distinct(ends, values, filled, entries, slots)
+
+    return all(map(are_of, range(shares)))
 
 
 @given(TEXTS, st.integers(0, 3), st.integers(1, 3))

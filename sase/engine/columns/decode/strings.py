@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sase.binding.types import STRING
 from sase.cached_property import cached_property
-from sase.engine.columns.arrays import cuts_of, zeros
+from sase.engine.columns.arrays import cuts_of
 from sase.engine.columns.arrow.chunks import INTEGERS, Chunk, joined, located, storage, valid
 from sase.engine.columns.arrow.gate import identity
 from sase.engine.columns.arrow.gather import gathered
@@ -120,7 +120,7 @@ def _few_values(dictionary: pa.Array) -> tuple[str, ...] | None:
 
 
 def _are_distinct(dictionary: pa.Array, threads: int) -> bool:
-    """Whether many values are known to be distinct, in a fifth of Arrow's time."""
+    """Whether many values are known to be distinct, in a tenth of the time that Arrow takes."""
     count = len(dictionary)
     if not LARGE <= count <= MOST or dictionary.null_count:
         return False
@@ -135,9 +135,11 @@ def _are_distinct(dictionary: pa.Array, threads: int) -> bool:
 
     def are_of(share: int) -> bool:
         """Whether the values with hashes of a share are distinct."""
-        rows = np.empty(text_hash.PIECE, np.int64)
-        slots = zeros((2 << (count // shares).bit_length(),))
-        return bool(text_hash.are_distinct(ends, data, hashes, share, shares, rows, slots))
+        entries, filled = reused((count,)), np.zeros(text_hash.BUCKETS + 1, np.int64)
+        text_hash.put_in_buckets(hashes, share, shares, filled, entries)
+        most = int(np.diff(filled, prepend=0).max())
+        slots = np.empty(2 << most.bit_length(), np.int64)
+        return bool(text_hash.are_distinct(ends, data, filled, entries, slots))
 
     if shares == 1:
         written(0)

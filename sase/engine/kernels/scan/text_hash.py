@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.engine.kernels.jit.compiler import inlined, kernel, linked
-from sase.engine.kernels.jit.intrinsics import prefetch, word_at
+from sase.engine.kernels.jit.intrinsics import word_at
 from sase.engine.kernels.jit.signatures import Bytes, Ints, Layout, Offsets, OutBytes, OutInts
-from sase.engine.kernels.scan.hashing import FACTOR, folded, mixed_with
+from sase.engine.kernels.scan.hashing import FACTOR, mixed_with
 
 OutCodes = Annotated[NDArray[np.int16], Layout("int16", 1, writable=True)]
 
@@ -26,9 +26,10 @@ LAST_FACTOR, MIXED = 0x2545F4914F6CDD1D, 2**63 - 1
 WORD = 8
 # Texts per prefetch of slots; probes after which texts are assumed to collide on purpose.
 PIECE, MOST_SLOTS = 1 << 8, 1 << 7
-ROW_BITS = 32
-# The hash bits that assign a text to a share, the part of one thread.
-SHARE_SHIFT, SHARE_BITS, SHARE_MASK = 40, 12, 2**12 - 1
+# The first bits of a hash are the bucket of a text, so a share, the part of one thread, has whole
+# buckets. The bits that an entry keeps are enough to tell most texts apart.
+ROW_BITS, PART_SHIFT, BUCKETS = 32, 31, 1 << 10
+BUCKET_SHIFT = 52
 
 
 class Texts(NamedTuple):
@@ -83,43 +84,55 @@ def hash_texts(offsets: Offsets, data: Bytes, begin: int, end: int, hashes: OutI
 
 
 @kernel
-def are_distinct(
-    offsets: Offsets, data: Bytes, hashes: Ints, share: int, shares: int, rows: OutInts,
-    slots: OutInts,
-) -> bool:  # fmt: skip
-    """Whether the texts with hashes in a share are known to be distinct.
+def put_in_buckets(hashes: Ints, share: int, shares: int, ends: OutInts, entries: OutInts) -> None:
+    """Write the texts with hashes in a share, bucket by bucket, and the end of each bucket.
 
-    `slots` are zeros: a power of two of them, more than texts. `rows` has room for a piece. A slot
-    holds a part of the hash, and the row of the text plus one.
+    `ends` are zeros, one more than `BUCKETS`. An entry has a part of the hash, and the row of the
+    text plus one.
     """
-    count, mask = hashes.shape[0], slots.shape[0] - 1
-    for begin in range(0, count, PIECE):
-        taken = 0
-        for row in range(begin, min(begin + PIECE, count)):
-            rows[taken] = row
-            taken += (((hashes[row] >> SHARE_SHIFT) & SHARE_MASK) * shares) >> SHARE_BITS == share
-        for place in range(taken):
-            prefetch(slots, slot_of(hashes[rows[place]], mask))
-        for place in range(taken):
-            row = rows[place]
-            mixed = hashes[row]
-            slot, part, probes = slot_of(mixed, mask), mixed >> (ROW_BITS - 1), 0
+    for row in range(hashes.shape[0]):
+        bucket = hashes[row] >> BUCKET_SHIFT
+        ends[bucket + 1] += bucket * shares // BUCKETS == share
+    for bucket in range(BUCKETS):
+        ends[bucket + 1] += ends[bucket]
+    # Each end is that of the bucket before until its entries are written.
+    for row in range(hashes.shape[0]):
+        bucket = hashes[row] >> BUCKET_SHIFT
+        if bucket * shares // BUCKETS == share:
+            entries[ends[bucket]] = (hashes[row] >> PART_SHIFT) << ROW_BITS | (row + 1)
+            ends[bucket] += 1
+
+
+@kernel
+def are_distinct(offsets: Offsets, data: Bytes, ends: Ints, entries: Ints, slots: OutInts) -> bool:
+    """Whether the texts in buckets are known to be distinct.
+
+    The `slots` of one bucket stay in the cache. They are a power of two, more than its entries.
+    """
+    mask = slots.shape[0] - 1
+    for bucket in range(BUCKETS):
+        slots[:] = 0
+        for place in range(ends[bucket - 1] if bucket else 0, ends[bucket]):
+            entry = entries[place]
+            slot, probes = entry >> ROW_BITS & mask, 0
             while slots[slot] != 0:
                 probes += 1
-                is_alike = slots[slot] >> ROW_BITS == part
-                if is_alike and is_equal(offsets, data, row, (slots[slot] & (2**ROW_BITS - 1)) - 1):
+                known = slots[slot]
+                if known >> ROW_BITS == entry >> ROW_BITS and is_equal(
+                    offsets, data, row_of(entry), row_of(known)
+                ):
                     return False
                 if probes == MOST_SLOTS:
                     return False
                 slot = (slot + 1) & mask
-            slots[slot] = part << ROW_BITS | (row + 1)
+            slots[slot] = entry
     return True
 
 
 @inlined
-def slot_of(mixed: int, mask: int) -> int:
-    """The slot where the search for a hash begins."""
-    return folded(mixed) & mask
+def row_of(entry: int) -> int:
+    """The row of an entry."""
+    return (entry & ((1 << ROW_BITS) - 1)) - 1
 
 
 @inlined
