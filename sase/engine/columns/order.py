@@ -15,9 +15,8 @@ from sase.engine.columns.arrays import Mask, Numbers
 from sase.engine.resources import Check, no_check
 
 FEW_RUNS, LAST = 1000, np.iinfo(np.int64).max
-# Times compared between checks: by one thread, and by each of several. Threads start from ENOUGH
-# times on, with SHARES shares each.
-PIECE, MANY, ENOUGH, SHARES = 1 << 15, 1 << 18, 1 << 22, 4
+# Times compared between checks. Threads start from ENOUGH times on, with SHARES shares each.
+PIECE, ENOUGH, SHARES = 1 << 18, 1 << 22, 4
 # Rows sorted at once; the same if time and row are packed into one number, which sorts many times
 # faster; sampled times for each part; bytes that a sort takes for each row besides its keys.
 SORTED, PACKED, SAMPLE, BYTES = 1 << 20, 1 << 24, 1 << 7, 32
@@ -44,7 +43,7 @@ def stream_order(
     `check` is called before a sort, with the bytes that it takes, and between its pieces. Of events
     that are not in order, only the rows that `wanted` returns are ordered, unless it is None.
     """
-    if _is_rising(ts, PIECE):
+    if _is_rising(ts):
         return Order(None, None)
     rows = None
     back = _steps_back(ts, seq)
@@ -56,7 +55,7 @@ def stream_order(
         if rows is None:
             size = PACKED if seq is None and _can_be_packed(ts, back) else SORTED
             rows = sorted_in_pieces([ts] if seq is None else [ts, seq], back, check, size)
-        if _is_rising(ts, PIECE, rows):
+        if _is_rising(ts, rows):
             return Order(rows, None)
         ts, seq = ts[rows], None if seq is None else seq[rows]
     later = _later(ts, seq)
@@ -72,7 +71,7 @@ def order_among(rows: Numbers, ts: Numbers, seq: Numbers | None, check: Check = 
 def looked_at(ts: Numbers, threads: int) -> AbstractContextManager[Callable[[], bool]]:
     """Test whether times rise strictly, in background threads if they are many."""
     if threads == 1 or len(ts) < ENOUGH:
-        return nullcontext(partial(_is_rising, ts, PIECE))
+        return nullcontext(partial(_is_rising, ts))
     return _looked_at_by(threads, ts)
 
 
@@ -81,16 +80,16 @@ def _looked_at_by(threads: int, ts: Numbers) -> Iterator[Callable[[], bool]]:
     shares = np.linspace(0, len(ts), SHARES * threads + 1, dtype=np.int64).tolist()
     pieces = [ts[begin : end + 1] for begin, end in pairwise(shares)]
     with ThreadPoolExecutor(threads) as pool:
-        found = pool.map(partial(_is_rising, size=MANY), pieces)
+        found = pool.map(_is_rising, pieces)
         yield lambda: all(found)
 
 
-def _is_rising(ts: Numbers, size: int, rows: Numbers | None = None) -> bool:
-    """Whether times, of some rows in order, rise strictly; compares `size` of them at a time."""
+def _is_rising(ts: Numbers, rows: Numbers | None = None) -> bool:
+    """Whether times, of some rows in order, rise strictly."""
     from sase.engine.kernels.scan.admission import is_rising  # Numba, which takes long
 
     ts = np.ascontiguousarray(ts)
-    pieces = (slice(begin, begin + 1 + size) for begin in range(0, len(ts) - 1, size))
+    pieces = (slice(begin, begin + 1 + PIECE) for begin in range(0, len(ts) - 1, PIECE))
     return all(is_rising(ts[piece] if rows is None else ts[rows[piece]]) for piece in pieces)
 
 

@@ -7,9 +7,11 @@ import threading
 from collections import deque
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from sase.engine.columns import kept_memory, result_memory
+from sase.engine.columns.arrow.small_chunks import copied
 from sase.engine.columns.kept_memory import KEPT, LARGE, kept_bytes, reused
 from sase.engine.columns.result_memory import ResultMemory
 
@@ -47,6 +49,25 @@ def test_what_is_free_is_used_again() -> None:
     small = reused((NUMBERS,))
     assert address(small) != place
     small[:] = 7  # all of it can be written to
+
+
+@pytest.mark.skipif(not kept_memory.MAY_KEEP, reason="memory cannot be marked as free here")
+@pytest.mark.usefixtures("nothing_is_kept")
+def test_the_memory_of_a_copied_column_is_used_again() -> None:
+    """Not before the column is gone."""
+    column = pa.chunked_array([np.arange(NUMBERS), np.arange(5)])
+    first, second = copied(column), copied(column)
+    assert first is not None
+    assert second is not None
+    assert first.equals(column.combine_chunks())
+    place = first.buffers()[1].address
+    assert second.buffers()[1].address != place
+    del first
+    gc.collect()
+    third = copied(column)
+    assert third is not None
+    assert third.buffers()[1].address == place
+    assert third.equals(second)
 
 
 @pytest.mark.skipif(not kept_memory.MAY_KEEP, reason="memory cannot be marked as free here")

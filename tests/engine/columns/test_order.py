@@ -173,7 +173,6 @@ def test_times_are_compared_across_pieces(piece: int, count: int, back: int) -> 
         times[back] -= 1
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(order, "PIECE", piece)
-        patched.setattr(order, "MANY", piece)
         patched.setattr(order, "ENOUGH", piece)
         assert found(times, None) == expected(times)
         for threads in (1, 3):

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sase.engine.columns.arrow.gate import address_in, fits_memory, identity, is_flat
+from sase.engine.columns.kept_memory import reused
 
 # The most values of a small dictionary.
 SMALL = 1 << 12
@@ -33,7 +34,8 @@ def copied(column: pa.ChunkedArray) -> pa.Array | None:
 
     known = [] if values is None else [each or 0 for each in identity(values)]
     form = form_of(kind.bit_width, is_signed=True)
-    out = np.empty(len(column) * kind.byte_width, np.uint8)
+    size = len(column) * kind.byte_width
+    out = reused((-(-size // BYTE),), is_huge=True).view(np.uint8)[:size]
     stream, array = column.__arrow_c_stream__(), (ctypes.c_int64 * WORDS)()
     address = address_in(stream, b"arrow_array_stream")
     if not copy_chunks(address, ctypes.addressof(array), form, np.array(known, np.int64), out):
