@@ -53,7 +53,7 @@ def dense(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def stream(random: Random, keys: int, apart: int) -> pa.Table:
-    """Events of so many users, whose numbers lie apart."""
+    """Events of a number of keys that lie apart."""
     return pa.table({
         "ts": np.cumsum([random.choice([0, 1, 1, 2]) for _ in range(COUNT)]),
         "type": pa.array(random.choices("ABC", k=COUNT)).dictionary_encode(),
