@@ -153,11 +153,13 @@ class Cost:
 Tests: TypeAlias = tuple[EquivalenceTest, ...]
 # The bits of the widest dense codes: at least the first number. If all events are loaded, also as
 # many as the number of events needs plus the last number, up to the second; or as many as it needs,
-# up to the third.
+# up to the third: a key has a cache line of state. In stacks of rows it has a few bytes.
 FEWEST_BITS, SOME_BITS, MOST_BITS, MORE_BITS = 16, 19, 23, 4
 # The numbers of state for which an event pays that has dense codes: a table of codes takes as long
 # as to clear them.
 CLEARED = 24
+# The dense codes for which an event pays in stacks of rows. A thread has a part of the events.
+OF_ROWS = 4
 # With fewer texts the table of codes stays in the cache.
 MANY_TEXTS = 1 << 14
 # The states of up to 2**15 keys stay in the cache; with 23 times as many, hardly any does.
@@ -175,7 +177,7 @@ def dense_bits(events: int, codes: int = 0) -> int:
     """
     bits = events.bit_length()
     usual = max(FEWEST_BITS, min(bits + MORE_BITS, SOME_BITS), bits)
-    return min(max(usual, codes.bit_length() - 1), MOST_BITS)
+    return max(min(usual, MOST_BITS), codes.bit_length() - 1)
 
 
 def work_of_codes(

@@ -79,7 +79,7 @@ class SharedLinesDrive(LineDrive):
         "runs that wait for the same events share a stack of rows, from columns to matches, by one"
         " kernel"
     )
-    every_need = (Need.MOST_OF_TYPES, Need.INTEGER_KEYS, Need.FEW_EVENTS, Need.FEW_KEYS)
+    every_need = (Need.MOST_OF_TYPES, Need.INTEGER_KEYS, Need.FEW_EVENTS)
 
     @classmethod
     def _why_kept_otherwise(cls, request: DriveRequest) -> str | None:
@@ -111,13 +111,7 @@ class FusedWalkDrive(LineDrive):
     summary = (
         "walks back from last events through stacks of rows, from columns to matches, by one kernel"
     )
-    every_need = (
-        Need.MOST_OF_TYPES,
-        Need.INTEGER_KEYS,
-        Need.FEW_EVENTS,
-        Need.CODES_FIT,
-        Need.FEW_KEYS,
-    )
+    every_need = (Need.MOST_OF_TYPES, Need.INTEGER_KEYS, Need.FEW_EVENTS, Need.CODES_FIT)
 
     @classmethod
     def of(cls, request: DriveRequest) -> Self | Declined:

@@ -45,10 +45,11 @@ from sase.engine.pipeline.fused.scan import (
     numbers_of_keys,
 )
 from sase.engine.pipeline.pipeline import Pipeline
+from sase.planning.cost_values import OF_ROWS
 from sase.planning.physical.drive import Need
 from sase.planning.physical.line_drives import FusedLinesDrive, LineDrive, SharedLinesDrive
 
-# Each key takes a cache line.
+# Each key of lines that are kept alone takes a cache line.
 MOST_KEYS = 1 << 23
 # The blocks for which the conditions on single events are decided at once: a byte per event.
 BLOCKS = 4
@@ -90,7 +91,8 @@ class FusedLines:
 
     def uncoded(self, events: Events) -> list[str]:
         """The keys with widely spread values, if enough events are of the query's types."""
-        found = far_apart(events, self._evaluation.key.tests, self._pipeline.plan.options.block)
+        tests, block = self._evaluation.key.tests, self._pipeline.plan.options.block
+        found = far_apart(events, tests, block, self._codes_of_rows(events))
         return found if found and self._is_of_types(events) else []
 
     def run(self, events: Events) -> Generator[Results, None, int]:
@@ -179,17 +181,22 @@ class FusedLines:
         if self._shares and len(events) >= MOST_NUMBERS:
             self.use.refused = Need.FEW_EVENTS.value
             self.use, self._shares = pipeline.use_of(FusedLinesDrive.name), False
-        if arrays and not (self._codes.is_open and self._codes.fit(ranges, len(events))):
+        codes = self._codes_of_rows(events)
+        if arrays and not (self._codes.is_open and self._codes.fit(ranges, len(events), codes)):
             if not self._shares:
                 return Need.CODES_FIT
             arrays, self._has_table = [], True
         keys = pipeline.dictionary.size(evaluation.key)
-        if keys > MOST_KEYS:
+        if keys > MOST_KEYS and not codes:
             return Need.FEW_KEYS
         if not self._begin_evaluation(events, keys):
             return Need.NUMBERS
         self._arrays = arrays
         return None
+
+    def _codes_of_rows(self, events: Events) -> int:
+        """How many codes stacks of rows may have; none if lines are kept alone."""
+        return OF_ROWS * len(events) if self._shares else 0
 
     def _begin_evaluation(self, events: Events, keys: int) -> bool:
         """Whether the evaluation can be fused over events with this number of keys."""

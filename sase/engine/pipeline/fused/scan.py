@@ -19,7 +19,7 @@ from sase.engine.blocks.block import Block, EventRange, Key, Tests
 from sase.engine.blocks.dictionary import PlanDictionary
 from sase.engine.blocks.key_dictionary import KeyDictionary, counts_from_zero
 from sase.engine.columns import Events
-from sase.engine.columns.arrays import Mask, Numbers, TypeCodes, deduplicated
+from sase.engine.columns.arrays import Numbers, TypeCodes, deduplicated
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.intrinsics import CLOCK, NO_CLOCK
 from sase.engine.kernels.jit.signatures import frozen
@@ -44,7 +44,7 @@ from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results, TransformationState
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.stopwatch import Stopwatch
-from sase.planning.cost_values import CLEARED, dense_bits
+from sase.planning.cost_values import CLEARED, MOST_BITS, OF_ROWS, dense_bits
 from sase.planning.physical.drive import Need
 from sase.planning.physical.stack_drives import StackDrive
 
@@ -216,8 +216,8 @@ class FusedScan:
 
     def uncoded(self, events: Events) -> list[str]:
         """The keys with widely spread values, if most events are admitted."""
-        codes, block = self._codes_that_pay(events), self._pipeline.plan.options.block
-        found = far_apart(events, self._fused.key.tests, block, codes)
+        codes = self._codes_of_rows(events) or self._codes_that_pay(events)
+        found = far_apart(events, self._fused.key.tests, self._pipeline.plan.options.block, codes)
         types = events.types[:STEP]
         return found if found and self._admitted_of(events, types) >= SHARE * len(types) else []
 
@@ -278,19 +278,28 @@ class FusedScan:
     ) -> WholeStacks | None:
         """The stacks for a whole input with many keys, of which each has a code."""
         fused, many, stacks = self._fused, self._by_rows, self._stacks
-        if many is None or fused.keys < many or not self._pipeline.has_all:
+        if not (self._pipeline.has_all and self._codes_of_rows(events)) or fused.keys < (many or 0):
             return None
-        if not may_have_rows(len(events), stacks.levels, stacks.gaps):
+        if made is None and len(arrays) > KEYS and not self._fit_whole(events, arrays):
             return None
-        if made is None and len(arrays) > KEYS:
-            ranges = np.array([(key.min(), key.max()) for key in arrays[KEYS:]], np.int64)
-            if not self._codes.fit(ranges, len(events), self._codes_that_pay(events)):
-                return None
         measures = events.ts if fused.measure == TIME else events.ts[:0]
         reading = self._reading(events, arrays, made)
         sizes = stacks.levels, stacks.gaps, fused.keys, len(events)
         window = fused.scan.span, self._pipeline.plan.options.stack
         return WholeStacks(*sizes, reading, measures, *window)
+
+    def _fit_whole(self, events: Events, arrays: list[NDArray[Any]]) -> bool:
+        """Whether stacks of rows can hold all keys; then their codes are computed from them."""
+        codes = self._codes_of_rows(events) if self._pipeline.has_all else 0
+        return codes > 0 and self._codes.fit(_ranges(arrays[KEYS:]), len(events), codes)
+
+    def _codes_of_rows(self, events: Events) -> int:
+        """How many codes pay in stacks of rows; 0 if these do not hold the events."""
+        many, stacks = self._by_rows, self._stacks
+        has_room = may_have_rows(len(events), stacks.levels, stacks.gaps)
+        if many is None or many > 1 << MOST_BITS or not has_room:
+            return 0
+        return max(OF_ROWS * len(events), self._codes_that_pay(events))
 
     def _step_of(self, events: Events) -> int:
         """The number of events of a step, by how many of a sample are admitted."""
@@ -305,7 +314,7 @@ class FusedScan:
         """How many codes have so little state that to clear it pays for the admitted events."""
         types = events.types[:: max(len(events) // STEP, 1)][:STEP]
         admitted = len(events) * self._admitted_of(events, types) // max(len(types), 1)
-        return CLEARED * admitted // self._stacks.numbers_of_key
+        return min(CLEARED * admitted // self._stacks.numbers_of_key, 1 << MOST_BITS)
 
     def _admitted_of(self, events: Events, types: TypeCodes) -> int:
         """How many events of the given types are admitted."""
@@ -321,12 +330,11 @@ class FusedScan:
 
     def _arrays(self, events: Events) -> list[NDArray[Any]] | None:
         """Times, types and the numbers of keys, if all these are integers."""
-        keys = numbers_of_keys(
-            events, self._fused.key.tests, streaming=self._fused.dictionary.streaming
-        )
-        return (
-            None if keys is None else [*map(np.ascontiguousarray, (events.ts, events.types)), *keys]
-        )
+        key, streaming = self._fused.key, self._fused.dictionary.streaming
+        keys = numbers_of_keys(events, key.tests, streaming=streaming)
+        if keys is None:
+            return None
+        return [*map(np.ascontiguousarray, (events.ts, events.types)), *keys]
 
     def _coded(self, events: Events) -> list[NDArray[Any]] | None:
         """Times, types and key codes from a table, for keys that are texts or widely spread.
@@ -361,15 +369,14 @@ class FusedScan:
         """Whether codes can be computed from the keys of the events from `begin` on.
 
         A large range is tried first, where admission does not matter, then the admitted events of a
-        block and of a step.
+        block and of a step, then all events for stacks of rows.
         """
         if begin == len(events):
             return True
         for count in (FEW, MOST):
-            keys = [array[begin : begin + count] for array in arrays[KEYS:]]
-            ranges = np.array([(key.min(), key.max()) for key in keys], np.int64)
+            ranges = _ranges([array[begin : begin + count] for array in arrays[KEYS:]])
             # For one key that counts from 0 few events suffice, as the range can grow later.
-            is_enough = count == MOST or (len(keys) == 1 and counts_from_zero(int(ranges[0, 0])))
+            is_enough = count == MOST or (len(ranges) == 1 and counts_from_zero(int(ranges[0, 0])))
             if is_enough and self._codes.fit(ranges, 0):
                 return True
             if is_enough:
@@ -379,9 +386,9 @@ class FusedScan:
         codes = self._codes_that_pay(events)
         for count in (self._pipeline.plan.options.block, self._step):
             types, *keys = (array[begin : begin + count] for array in arrays[TYPES:])
-            if self._codes.fit(_ranges(keys, states[types]), len(events), codes):
+            if self._codes.fit(_ranges([key[states[types]] for key in keys]), len(events), codes):
                 return True
-        return False
+        return begin == 0 and self._fit_whole(events, arrays)
 
 
 def reading_of(
@@ -396,12 +403,11 @@ def reading_of(
     )
 
 
-def _ranges(keys: list[NDArray[Any]], is_known: Mask) -> Numbers:
-    """The least and the greatest of the known numbers of each key, if there are any."""
-    if not is_known.any():
+def _ranges(keys: list[NDArray[Any]]) -> Numbers:
+    """The least and the greatest number of each key, if there are any."""
+    if not len(keys[0]):
         return np.empty((len(keys), 0), np.int64)
-    known = (key[is_known].astype(np.int64, copy=False) for key in keys)
-    return np.array([(each.min(), each.max()) for each in known], np.int64)
+    return np.array([(key.min(), key.max()) for key in keys], np.int64)
 
 
 def numbers_of_keys(

@@ -23,6 +23,7 @@ from sase.engine.operators.kleene.walked_stacks import WalkedStacks
 from sase.engine.operators.transformation import Results
 from sase.engine.pipeline.fused.lines import BLOCKS, FusedLines, states_by_code
 from sase.engine.pipeline.fused.scan import ADMITTED, MOST, reading_of
+from sase.planning.cost_values import OF_ROWS
 from sase.planning.physical.drive import Need
 
 
@@ -36,6 +37,9 @@ class FusedWalks(FusedLines):
     def _pays(self, events: Events) -> bool:
         # The kernel passes over events of other types; only conditions on single events visit all.
         return not self._evaluation.tests_each or super()._pays(events)
+
+    def _codes_of_rows(self, events: Events) -> int:
+        return OF_ROWS * len(events)
 
     def _begin_evaluation(self, events: Events, keys: int) -> bool:
         return True
