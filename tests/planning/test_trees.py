@@ -100,6 +100,26 @@ def test_the_walk_is_kept_where_matches_are_many_in_spite_of_a_rare_component(
     assert bool(require(chosen, SequenceConstruction).joins) == joins
 
 
+@pytest.mark.parametrize(
+    ("parts", "condition", "joins"),
+    [
+        ("!(N n), A a, B b, C c", "abs(c.v - a.v) < 90", True),
+        ("!(N n), A a, B b, C c", "c.v < 90", False),
+        ("A a, !(N n), B b, C c", "abs(c.v - a.v) < 90", False),
+        ("A a, B b, C c", "abs(c.v - a.v) < 90", False),
+    ],
+)
+def test_without_a_rare_component_joins_pay_where_a_negated_start_spares_conditions(
+    parts: str, condition: str, joins: bool
+) -> None:
+    """The last join knows what the start forbids before it tests conditions; the walk does not."""
+    rows = {"A": 100_000, "B": 100_000, "C": 100_000, "N": 100_000}
+    statistics = replace(known(span=400_000, values={"few": 10}, **rows), loaded=True)
+    query = f"EVENT SEQ({parts}) WHERE [few] AND {condition} WITHIN 4000"
+    chosen = made(query, statistics).plan
+    assert bool(require(chosen, SequenceConstruction).joins) == joins
+
+
 def test_the_walk_is_kept_where_joins_hold_too_much() -> None:
     query = "EVENT SEQ(!(N n), A a, B b, R r, C c) WHERE r.v < 5 WITHIN 100000"
     with patch("sase.planning.cost.tree_choice.LEAD", 0):  # however long the walk takes

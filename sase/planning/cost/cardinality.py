@@ -319,6 +319,20 @@ class Cardinalities:
         is_rare = self.rarest is not None and low <= self.rarest <= (low if high is None else high)
         return 1.0 if is_rare else self.near
 
+    @cached_property
+    def begun(self) -> float:
+        """The share of pairs of the last join that no negative component before the start forbids.
+
+        The join knows this of a pair before it tests the pair's events.
+        """
+        return self._left_by(n for n in self.construction.negations if n.after is None)
+
+    @property
+    def spares_tests(self) -> bool:
+        """Whether the last join tests conditions on fewer pairs for what is absent at the start."""
+        several = any(len(c.references) > 1 for c in self.construction.conditions)
+        return several and self.begun < 1
+
     def records(self, low: int, high: int) -> float:
         """The sequences of some levels that joins make; for one level its events."""
         count = self.tuples(low, self.walked, high)

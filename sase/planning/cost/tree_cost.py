@@ -110,7 +110,7 @@ def cost_of_leaves(
 def cost_of_joins(node: SequenceConstruction, figures: Cardinalities) -> OperatorCost:
     """The cost of joins; the pairs that are examined are listed by the gap that they close."""
     built = figures.built
-    work = {"ordered": built, "decided": 0.0, "tried": 0.0}
+    work = {"ordered": built, "decided": 0.0, "tried": 0.0, "tested": 0.0}
     size, pairs = 0.0, dict[int, float]()
     for number, part in enumerate(parts_of(node.joins)):
         own = [
@@ -119,10 +119,12 @@ def cost_of_joins(node: SequenceConstruction, figures: Cardinalities) -> Operato
         of_join = join_work(figures, part)
         work |= {unit: work.get(unit, 0.0) + count for unit, count in of_join.items()}
         pairs[part.split] = of_join["paired"]
-        work["tried"] += pairs[part.split] * bool(own)
-        work["decided"] += pairs[part.split] * sum(effort(c.condition) for c in own)
+        is_last = number == len(node.joins) - 1
+        begun = pairs[part.split] * (figures.begun if is_last else 1.0)
+        work["tried"] += begun * bool(own)
+        work["decided"] += begun * sum(effort(c.condition) for c in own)
+        work["tested"] += begun * len(node.equivalences)
         size += of_join["made"] * RECORD * figures.walked / figures.span
-    work["tested"] = sum(pairs.values()) * len(node.equivalences)
     forbidding = sum(figures.forbidding(each) for each in node.negations)
     work["tree_noted"] = forbidding * figures.near
     finals = figures.arrivals[-1] * figures.nearness(len(figures.arrivals) - 1)

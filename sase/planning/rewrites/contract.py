@@ -19,7 +19,10 @@ NOT_KNOWN = Declined("without statistics it is not known whether a component is 
 NOT_AT_HAND = Declined("joins pay where all events are at hand, and these may come in pieces")
 IS_PRECISE = Declined("time is precise")
 KEPT_OUT = Declined("stacks and leaves themselves keep out events that no earlier event leads to")
-NONE_RARE = Declined("no component is so rare that joins would begin at its events")
+NONE_RARE = Declined(
+    "no component is so rare that joins would begin at its events, and no absence at the start"
+    " spares conditions"
+)
 GROUPS = Declined("an iteration of a repeated group is several events, and a run is inside of it")
 IMPRECISE = Declined("it does not keep the candidates of imprecise time")
 Outcome: TypeAlias = Operator | Declined

@@ -84,7 +84,8 @@ def _kept(walk: Operator, statistics: Statistics | None) -> Declined | None:
         return NOT_KNOWN
     if not statistics.loaded:
         return NOT_AT_HAND
-    if Cardinalities(walk, statistics).rarest is None:
+    figures = Cardinalities(walk, statistics)
+    if figures.rarest is None and not figures.spares_tests:
         return NONE_RARE
     if require(walk, Transformation).limit is not None:
         return Declined("LIMIT may end the walk early, and joins see all rare events first")
