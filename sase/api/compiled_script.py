@@ -344,11 +344,11 @@ class CompiledScript:
         statements are dealt to `threads`, or to as many as pay.
         """
         from sase.engine.results.matches import Matches
-        from sase.engine.scripts.threads import ScriptThreads, dealt_to
+        from sase.engine.scripts.pipeline import ScriptPipeline
 
         read, settings = self._read(events)
-        parts_of = dealt_to(self.plan, threads or self._threads_that_pay(events))
-        pipeline = ScriptThreads(parts_of, check=check_of(guard), **settings)
+        settings["threads"] = threads or self._threads_that_pay(events)
+        pipeline = ScriptPipeline(self.plan, check=check_of(guard), **settings)
         parts: dict[str, list[Any]] = {each.name: [] for each in self.graph.statements}
         aside: dict[str, list[Any]] = {name: [] for name in parts}
 
@@ -436,7 +436,6 @@ class CompiledScript:
         with working(guard):
             for _ in search:
                 pass
-            pipeline.finish()
         if watch is not None:
             watch(pipeline)
         found = dict[str, Discovered]()

@@ -90,8 +90,9 @@ class ScriptWay:
 
     def _run(self, example: ScriptExample) -> Found:
         unnamed, streams = _given(example.inputs)
-        script = self._script(example, self.kind == "compiled")
-        return told([script.run(unnamed, streams=streams)], script.statements)
+        script, threads = self._script(example, self.kind == "compiled"), 1 + self.seed % 3
+        found = script.run(unnamed, streams=streams, threads=threads)
+        return told([found], script.statements)
 
     def _edit(self, example: ScriptExample) -> Found:
         """Pushed, with a statement removed and one added in between.

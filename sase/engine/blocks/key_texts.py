@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from threading import Lock
 from typing import Any
 from weakref import WeakSet
 
@@ -96,14 +97,20 @@ class SharedTexts(Declared):
         self._readers = WeakSet[KeyTexts]()
         # The number of requests for codes; it serves as a clock.
         self.round = 0
+        self._lock = Lock()
 
     def join(self, reader: KeyTexts) -> None:
         """Keep the texts that a plan has marked."""
-        self._readers.add(reader)
+        with self._lock:
+            self._readers.add(reader)
 
-    def codes(self, attribute: str, values: Numbers, dictionary: Any) -> Numbers:
-        """Lasting codes for values of a dictionary, given by their places."""
-        self.round += 1
+    def codes(self, attribute: str, values: Numbers, dictionary: Any) -> tuple[Numbers, int]:
+        """Lasting codes for values of a dictionary, given by their places, and the round."""
+        with self._lock:
+            self.round += 1
+            return self._codes(attribute, values, dictionary), self.round
+
+    def _codes(self, attribute: str, values: Numbers, dictionary: Any) -> Numbers:
         known = self._known.setdefault(attribute, TextDictionary())
         read = self._read.get(attribute)
         if read is None or read.dictionary is not dictionary:
@@ -170,10 +177,10 @@ class KeyTexts(Declared):
         """Lasting codes for values of a dictionary, by their places, of events by number."""
         if not len(values):
             return values
-        found = self._texts.codes(attribute, values, dictionary)
+        found, now = self._texts.codes(attribute, values, dictionary)
         first, self._last = int(numbers[0]), max(int(numbers[-1]), self._last)
         if not self._marks or self._marks[-1][0] < first:
-            self._marks.append((first, self._texts.round))
+            self._marks.append((first, now))
             if len(self._marks) > MOST_MARKS:
                 self._marks = deque([*self._marks][::2])
         return found

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from threading import Lock, local
 
 import numpy as np
 
@@ -36,14 +37,24 @@ Types = tuple[str, ...] | None
 class SharedConditions:
     """The conditions of all statements on an input, by types of events and condition.
 
-    Statements process events one after the other; `given` are the events of the current one.
+    Statements in a thread process events one after the other; `given` are the events of the current
+    one. A condition is evaluated in one thread, and the others wait for it.
     """
 
     def __init__(self, schema: Schema) -> None:
         self.coding = PlanDictionary(TypeDictionary(schema), streaming=True)
         self._asked: dict[tuple[Types, Condition], AskedCondition] = {}
         self._stretches: dict[int, _Stretch] = {}
-        self.given: _Given | None = None
+        self.lock, self._reading = Lock(), local()
+
+    @property
+    def given(self) -> _Given | None:
+        """The events that the current statement of this thread reads, if they are shared."""
+        return getattr(self._reading, "given", None)
+
+    @given.setter
+    def given(self, given: _Given | None) -> None:
+        self._reading.given = given
 
     def ask(
         self, statement: str, component: BoundComponent, condition: Condition
@@ -72,9 +83,7 @@ class SharedConditions:
 
     def giving(self, events: Events, whole: Events, places: Numbers | None) -> _Giving:
         """A context in which a statement reads events of a stretch: all, or those at `places`."""
-        stretch = self._stretches.get(id(whole))
-        if stretch is None:
-            stretch = self._stretches[id(whole)] = _Stretch(whole)
+        stretch = self._stretches.setdefault(id(whole), _Stretch(whole))
         return _Giving(self, _Given(events, stretch, places))
 
     def forget(self) -> None:
@@ -172,14 +181,15 @@ class AskedCondition:
         if given is None or given.events is not block.events or len(self.statements) < SEVERAL:
             return None
         truths = given.stretch.truths
-        if self not in truths:
-            if not self._pays(given):
+        with self._shared.lock:
+            if self not in truths:
+                if not self._pays(given):
+                    return None
+                truths[self] = self._evaluated(given.stretch)
+            truth, rows = truths[self], block.rows
+            if truth is None:
                 return None
-            truths[self] = self._evaluated(given.stretch)
-        truth, rows = truths[self], block.rows
-        if truth is None:
-            return None
-        self.told += len(block)
+            self.told += len(block)
         return truth[rows if given.places is None else given.places[rows]]
 
     def _pays(self, given: _Given) -> bool:

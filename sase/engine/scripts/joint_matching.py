@@ -1,4 +1,4 @@
-"""One matching for statements that differ only in window, last type, and columns of RETURN.
+"""One matching for statements that differ only in window, last type, variables, and RETURN.
 
 It uses the longest of their windows. If query 1 has that window, it gets all matches. Query 2 gets
 those matches that last no longer than the next shorter window, and so on. If the statements differ

@@ -2,7 +2,7 @@
 
     SEQ(A a, B b) WHERE [k] WITHIN 60 RETURN a.id AS id    │ are those of one matching of
     SEQ(A a, B b) WHERE [k] WITHIN 600 RETURN a.id AS x    │ SEQ(A a, ANY(B, C) b) WITHIN 600,
-    SEQ(A a, C b) WHERE [k] WITHIN 60 RETURN a.id AS id    │ by last type, by how long they last
+    SEQ(A a, C c) WHERE [k] WITHIN 60 RETURN a.id AS id    │ by last type, by how long they last
     SEQ(A a, B b) WHERE [k] AND b.n = 3 WITHIN 60 …        │ and by conditions on the last event
 
 All matches of single events are wanted (skip till any match). Whether some events are a match
@@ -46,6 +46,7 @@ from sase.planning.plan.nodes import (
     find,
     rebuilt,
     require,
+    variables_of,
 )
 from sase.planning.plan.traversal import within
 from sase.planning.split import negations_of
@@ -114,7 +115,17 @@ class MatchingForm:
         plan, window = self.plan, self.window
         kind = None if window is None else (window.kind, window.unit is None)
         known = plan.schema, plan.definitions, plan.options, plan.on_bad_row, plan.lateness
-        return self.plan_within(None), kind, known, plan.warnings, *self._bad_rows
+        return self._unnamed, kind, known, plan.warnings, *self._bad_rows
+
+    @property
+    def _unnamed(self) -> Operator:
+        """Its operators without the names of bound variables, which have numbers, too."""
+        root = self.plan_within(None)
+        scan = find(root, SequenceScan)
+        if scan is None:
+            return root
+        components = tuple(replace(each, variable="") for each in scan.components)
+        return exchanged(root, replace(scan, components=components))
 
     @property
     def _bad_rows(self) -> tuple[object, ...]:
@@ -129,7 +140,8 @@ class MatchingForm:
     @property
     def _own(self) -> object:
         """The parts that may differ."""
-        return self.span, self.last.types, self.asked_last
+        names = tuple(variables_of(self.plan.operators).items())
+        return self.span, self.last.types, self.asked_last, names
 
     @cached_property
     def reason(self) -> str:

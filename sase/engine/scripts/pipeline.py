@@ -9,8 +9,9 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -35,6 +36,7 @@ from sase.engine.scripts.plan import Additions, ScriptPlan, StatementPlan
 from sase.engine.scripts.rows import Fed, InputRows
 from sase.engine.scripts.shared_reading import Dealt, InputStream, RowRange, SharedReading
 from sase.engine.scripts.statement import RunningStatement
+from sase.engine.scripts.threads import Workers, dealt_to
 from sase.planning.engine_plan import EnginePlan
 
 Found: TypeAlias = dict[str, Matches]
@@ -44,7 +46,8 @@ class ScriptPipeline:
     """The opened inputs and statements of a script.
 
     One matching serves each group of `joint` statements, which are given by name if a state is
-    restored. Without `joint` all statements that begin together and can share a matching do.
+    restored. Without `joint` all statements that begin together and can share a matching do. More
+    `threads` than one are for complete inputs.
     """
 
     def __init__(
@@ -55,12 +58,16 @@ class ScriptPipeline:
         whole: Collection[str | None] = (),
         check: Check = no_check,
         joint: Sequence[JointNames] | None = None,
+        threads: int = 1,
     ) -> None:
         self.plan = plan
+        # The names of statements that are searched side by side; None if all are in one thread.
+        self._parts = dealt_to(plan, threads) if threads > 1 else None
+        self._workers = Workers(threads, check)
         self.inputs = {
             each.name: InputStream(each, streaming=each.name not in whole) for each in plan.inputs
         }
-        self._streaming, self._check = streaming, check
+        self._streaming, self._check = streaming, self._workers.check
         # The texts of keys; all statements that read an input alone share them.
         self.key_texts = {each.name: SharedTexts() for each in plan.inputs}
         # The conditions on one event; all statements that read an input alone share them.
@@ -224,11 +231,13 @@ class ScriptPipeline:
         return found
 
     def search(self, inputs: Mapping[str | None, InputRows]) -> Iterator[Found]:
-        """Search complete inputs, in pieces of as many rows as may be held."""
-        for name, piece in read_in_turn(inputs, self.floors.__getitem__):
-            yield from self.searched(name, piece)
+        """Search complete inputs to their end, in pieces of as many rows as may be held."""
+        with self._workers:
+            for name, piece in read_in_turn(inputs, self.floors.__getitem__):
+                yield from self._searched_piece(name, piece)
+            yield self.finish()
 
-    def searched(self, name: str | None, piece: NumberedRows | None) -> Iterator[Found]:
+    def _searched_piece(self, name: str | None, piece: NumberedRows | None) -> Iterator[Found]:
         """Search the next rows of a complete input; None at its end."""
         if piece is None:
             yield self._pass_on({name: self.inputs[name].finish()})
@@ -247,9 +256,11 @@ class ScriptPipeline:
         if len(stretches) > 1:
             for statement in self.statements.values():
                 statement.matcher.pipeline.expect_pieces()
-        for number, stretch in enumerate(stretches, 1):
-            rest = {name: fed} if number == len(stretches) else {}
-            yield self._pass_on(rest, self._shared[name].dealt([stretch]))
+        dealing = (partial(self._shared[name].dealt, [stretch]) for stretch in stretches)
+        # No variable holds a part or its matches: the next part takes their memory.
+        coming = self._workers.ahead(dealing)
+        for left in reversed(range(len(stretches))):
+            yield self._pass_on({} if left else {name: fed}, next(coming))
 
     def _stretches(self, name: str | None, fed: Fed) -> list[RowRange] | None:
         """The stretches of a shared reading of an input; None if each statement reads it itself."""
@@ -281,6 +292,11 @@ class ScriptPipeline:
             sources = self.statements[name].plan.sources
             is_of_input = len(sources) == 1 and sources[0] in self.inputs
             self._bad.setdefault(sources[0] if is_of_input else name, []).append(_as_read(bad))
+
+    @property
+    def arrived(self) -> int:
+        """The number of rows of all inputs so far."""
+        return sum(each.reorder_buffer.arrived for each in self.inputs.values())
 
     def take_bad(self) -> dict[str | None, pa.Table | None]:
         """The bad rows of each input since the last call, for all statements or for one of its own.
@@ -341,9 +357,26 @@ class ScriptPipeline:
 
     def _pass_on(self, fed: dict[str | None, Fed], dealt: Dealt | None = None) -> Found:
         """Feed every statement with the rows of its sources, or with the events dealt out to it."""
-        found: Found = {}
         self.is_in_midst = True
-        for name, statement in self.statements.items():
+        parts = [[*self.statements]] if self._parts is None else self._parts
+        told = self._workers.run([partial(self._passed, each, {**fed}, dealt) for each in parts])
+        self.is_in_midst = False
+        every = {name: each for found in told for name, each in found.items()}
+        found = {name: every[name] for name in self.statements if name in every}
+        for name, matches in found.items():
+            if self.statements[name].plan.plan.on_bad_row == "quarantine":
+                self._note_bad(name, matches.report.quarantined)
+        for conditions in self.conditions.values():
+            conditions.forget()
+        return found
+
+    def _passed(
+        self, names: Iterable[str], fed: dict[str | None, Fed], dealt: Dealt | None
+    ) -> Found:
+        """Feed some statements, which no other one reads, and add their streams to `fed`."""
+        found: Found = {}
+        for name in names:
+            statement = self.statements[name]
             if statement.is_over:
                 continue
             if dealt is not None and statement.reader in dealt.parts:
@@ -356,14 +389,9 @@ class ScriptPipeline:
                 continue
             if matches is not None:
                 found[name] = matches
-                if statement.plan.plan.on_bad_row == "quarantine":
-                    self._note_bad(name, matches.report.quarantined)
             if statement.plan.composite is not None:
                 assert matches is not None, "a statement that is read needs all times"
                 fed[name] = statement.told(matches)
-        self.is_in_midst = False
-        for conditions in self.conditions.values():
-            conditions.forget()
         return found
 
     def _shared_readings(self) -> Iterator[tuple[str | None, SharedReading]]:

@@ -3,27 +3,24 @@
     thread 1   query 1, query 4 which reads query 1    ─┐
     thread 2   query 2, query 3, which share a matching ┴→  the matches of all, piece by piece
 
-Statements that read each other or share a matching stay together. The threads share the events, and
-nothing else.
+Statements that read each other or share a matching stay together. The events are read and dealt out
+once for all: while the statements search a part of them, a thread that is free deals out the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from itertools import chain, islice
 from operator import itemgetter
 from threading import Event
-from typing import Any
-
-import pyarrow as pa
+from typing import TypeVar
 
 from sase.engine.pipeline.prefetch import Pool, StoppedError
-from sase.engine.report import Report
-from sase.engine.resources import Check, no_check
-from sase.engine.scripts.pipeline import Found, ScriptPipeline, read_in_turn, rows_once
+from sase.engine.resources import Check
 from sase.engine.scripts.plan import ScriptPlan, StatementPlan
-from sase.engine.scripts.rows import InputRows
+
+T = TypeVar("T")
 
 
 def together(plan: ScriptPlan) -> list[list[StatementPlan]]:
@@ -45,98 +42,66 @@ def _cost(group: Collection[StatementPlan], joined: Collection[str]) -> int:
     return sum(1 + sum(len(c.types or ()) for c in (*p.positives, *p.negatives)) for p in own)
 
 
-def dealt_to(plan: ScriptPlan, threads: int) -> list[ScriptPlan]:
-    """The parts of a script for a number of threads, of about equal cost; no more than pay."""
+def dealt_to(plan: ScriptPlan, threads: int) -> list[list[str]]:
+    """The names of the statements for each of some threads, of about equal cost.
+
+    There are no more parts than pay. The names of a part are in the order of the script.
+    """
+    order = {each.name: number for number, each in enumerate(plan.statements)}
     if threads == 1:
-        return [plan]
+        return [[*order]]
     joined = {name for names in plan.joint for name in names.names[1:]}
     groups = [(_cost(group, joined), group) for group in together(plan)]
-    parts: list[list[StatementPlan]] = [[] for _ in range(min(threads, len(groups)))]
+    parts: list[list[str]] = [[] for _ in range(min(threads, len(groups)))]
     costs = [0] * len(parts)
     for cost, group in sorted(groups, key=itemgetter(0), reverse=True):
         least = costs.index(min(costs))
-        parts[least] += group
+        parts[least] += [each.name for each in group]
         costs[least] += cost
-    return [_part(plan, {each.name for each in part}) for part in parts]
+    return [sorted(part, key=order.__getitem__) for part in parts]
 
 
-def _part(plan: ScriptPlan, names: Collection[str]) -> ScriptPlan:
-    statements = tuple(each for each in plan.statements if each.name in names)
-    read = {name for each in statements for name in each.sources}
-    return ScriptPlan(tuple(each for each in plan.inputs if each.name in read), statements)
+class Workers:
+    """Runs tasks side by side in some threads, of which the calling one is the first."""
 
+    def __init__(self, threads: int, check: Check) -> None:
+        self._pool = Pool(threads - 1) if threads > 1 else None
+        self._stop, self._check = Event(), check
 
-class ScriptThreads:
-    """Searches complete inputs by a pipeline for each part of a script, each in its own thread.
+    def __enter__(self) -> None:
+        """Tasks run until the end of the context."""
 
-    One part is searched in the calling thread.
-    """
+    def __exit__(self, *problem: object) -> None:
+        if self._pool is not None:
+            self._stop.set()
+            self._pool.__exit__(*problem)
 
-    def __init__(
-        self, parts: Collection[ScriptPlan], *, check: Check = no_check, **settings: Any
-    ) -> None:
-        self._stop = Event()
+    def check(self, more: int = 0) -> None:
+        """Check the limits, and end a task that nobody needs any more."""
+        if self._stop.is_set():
+            raise StoppedError
+        self._check(more)
 
-        def checked(more: int = 0) -> None:
-            if self._stop.is_set():
-                raise StoppedError
-            check(more)
+    def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
+        """The results of tasks; the calling thread runs those that no other has begun."""
+        if self._pool is None:
+            return [task() for task in tasks]
+        first, *others = tasks
+        begun = [self._pool.begin(task) for task in others]
+        done: list[T | Future[T]] = [first()]
+        for task, future in zip(others, begun, strict=True):
+            done.append(task() if future.cancel() else future)
+        return [each.result() if isinstance(each, Future) else each for each in done]
 
-        self.pipelines = [ScriptPipeline(part, check=checked, **settings) for part in parts]
-        self._of = {name: each for each in self.pipelines for name in each.statements}
-
-    def search(self, inputs: Mapping[str | None, InputRows]) -> Iterator[Found]:
-        """The matches by statement, a part of the rows at a time, and those known at the end."""
-        if len(self.pipelines) == 1:
-            (only,) = self.pipelines
-            yield from only.search(inputs)
-            yield only.finish()
+    def ahead(self, tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
+        """The results of tasks, one by one; the next task runs while a result is used."""
+        if self._pool is None:
+            yield from (task() for task in tasks)
             return
-        with Pool(len(self.pipelines)) as pool:
-            try:
-                for name, piece in read_in_turn(inputs, self._floor):
-                    reading = [each for each in self.pipelines if name in each.inputs]
-                    yield from _side_by_side(pool, [each.searched(name, piece) for each in reading])
-                yield from _side_by_side(pool, [_end(each) for each in self.pipelines])
-            finally:
-                self._stop.set()
-
-    def _floor(self, name: str | None) -> int:
-        """The time up to which an input is read; all pipelines have read the same rows of it."""
-        return next(each.floors[name] for each in self.pipelines if name in each.inputs)
-
-    @property
-    def arrived(self) -> int:
-        """The number of rows of all inputs so far."""
-        buffers = {name: i.reorder_buffer for p in self.pipelines for name, i in p.inputs.items()}
-        return sum(each.arrived for each in buffers.values())
-
-    def whole_report(self, name: str, aside: Collection[pa.Table]) -> Report:
-        """The report of a statement, with the bad rows that were put aside."""
-        return self._of[name].whole_report(name, [*aside])
-
-    def take_bad(self) -> dict[str | None, pa.Table | None]:
-        """The bad rows of each input, as `ScriptPipeline.take_bad` returns them."""
-        found = dict[str | None, list[pa.Table]]()
-        for pipeline in self.pipelines:
-            for name, table in pipeline.take_bad().items():
-                found.setdefault(name, []).extend([] if table is None else [table])
-        return {name: rows_once(some) if some else None for name, some in found.items()}
-
-
-def _end(pipeline: ScriptPipeline) -> Iterator[Found]:
-    yield pipeline.finish()
-
-
-def _side_by_side(pool: Pool, searches: list[Iterator[Found]]) -> Iterator[Found]:
-    """Take the next part of each search in a thread of its own, until all have ended."""
-    while searches:
-        taken = [pool.begin(partial(_next, search)) for search in searches]
-        found = [each.result() for each in taken]
-        searches = [search for search, part in zip(searches, found, strict=True) if part]
-        yield {name: each for part in found for some in part for name, each in some.items()}
-
-
-def _next(search: Iterator[Found]) -> list[Found]:
-    """The next part of a search; none at its end."""
-    return [*islice(search, 1)]
+        coming = iter(tasks)
+        done = [task() for task in islice(coming, 1)]
+        for task in coming:
+            future = self._pool.begin(task)
+            yield done.pop()
+            done.append(task() if future.cancel() else future.result())
+        yield from done

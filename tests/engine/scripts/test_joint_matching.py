@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from random import Random
 
@@ -61,7 +62,10 @@ def variants(random: Random, inputs: Sequence[ScriptInput]) -> list[str]:
             sought = f"{pattern[: pattern.rindex(', ')]}, {test} b)"
         asked = [*some, random.choice(LAST)] if random.random() < 0.4 else some
         where = f" WHERE {' AND '.join(asked)}" if asked else ""
-        found.append(f"{source}EVENT {sought}{where}{within}{clause}{limit}")
+        text = f"{sought}{where}{within}{clause}"
+        if random.random() < 0.3:  # with other variables
+            text = re.sub(r"\b[ab](?=[.,)])", lambda name: f"{name[0]}2", text)
+        found.append(f"{source}EVENT {text}{limit}")
     return found
 
 
@@ -168,6 +172,55 @@ def test_what_differs_in_more_is_matched_apart(one: str, other: str) -> None:
 
 
 PREFIX = "EVENT SEQ(A a, A b, {} c) WHERE [k] AND a.n > 0 WITHIN {}"
+
+
+def test_variables_may_have_other_names() -> None:
+    prefix = "WHERE [k] AND {0}.n > 0 AND {1}.f >= {0}.f"
+    queries = [
+        f"EVENT SEQ(A a, A b, B c) {prefix.format('a', 'b')} WITHIN 19",
+        f"EVENT SEQ(A a, A b, A d) {prefix.format('a', 'b')} AND d.n = 1 WITHIN 17",
+        f"CREATE STREAM s AS EVENT SEQ(A b, A x, B a) {prefix.format('b', 'x')} WITHIN 18",
+    ]
+    reader = "FROM s EVENT s e WHERE e.b_n < e.a_n"
+    given = rows(0, 200)
+    script = sase.Script(";".join([*queries, reader]), given.schema)
+    assert joint_of(script.open()) == [("query_1", "query_2", "s")]
+    found = script.run(given)
+    for text, name in zip(queries, found, strict=False):
+        wanted = sase.match(text, given)
+        assert len(wanted) and found[name].to_arrow().equals(wanted.to_arrow())
+        assert found[name].rows.equals(wanted.rows)
+    names = [found[name].to_arrow().column_names[:3] for name in ("query_1", "query_2", "s")]
+    assert names == [["a", "b", "c"], ["a", "b", "d"], ["b", "x", "a"]]
+    wanted = [each for each in found["s"].to_pylist() if each["b"]["n"] < each["a"]["n"]]
+    assert len(wanted) == len(found["query_4"]) > 0
+    shown = "one matching for query_1 (B, 19), s (B, 18), query_2 (A, d.n = 1, 17)"
+    assert f"  {shown}" in str(script.explain()).splitlines()
+
+
+def test_those_with_other_variables_come_and_go() -> None:
+    given = rows(0, 240)
+    texts = [f"EVENT SEQ(A {n}, {last} {n}2) WHERE [k] AND {n}.n > 0 WITHIN {9 + place}"
+             for place, (n, last) in enumerate(["aB", "bA", "cB", "dA"])]  # fmt: skip
+    matcher = opened(*texts[:3])
+    matcher.push(None, given.slice(0, 80))
+    matcher.remove("query_1")
+    matcher.add(texts[3])
+    assert joint_of(matcher) == [("query_2", "query_3", "query_4")]
+    matcher = matcher.script.restore(matcher.snapshot())
+    found = [matcher.push(None, given.slice(n, 40)) for n in range(80, 240, 40)]
+    for number, text in enumerate(texts[1:], 2):
+        tables = [part[f"query_{number}"].to_arrow() for part in found]
+        from_row = 80 if number == 4 else 0
+        wanted = sase.match(text, given.slice(from_row)).to_pylist()
+        later = [each for each in wanted if each["ts_end"] >= 80]
+        assert later and pa.concat_tables(tables).to_pylist() == later
+
+
+def test_warnings_of_arithmetic_name_the_variables_of_their_own() -> None:
+    text = "EVENT SEQ(A {0}, B {1}) WHERE {0}.n + {1}.n > 1 WITHIN 5"
+    assert joint(text.format("a", "b"), text.format("a", "b")) == [("query_1", "query_2")]
+    assert not joint(text.format("a", "b"), text.format("x", "b"))
 
 
 def test_a_common_prefix_is_matched_once_whatever_comes_last() -> None:

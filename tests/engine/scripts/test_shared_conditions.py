@@ -135,7 +135,7 @@ def ran(text: str, events: pa.Table) -> dict[str, tuple[list[str], int, int]]:
 
 def test_a_condition_is_evaluated_once_for_all_who_ask() -> None:
     text = ";".join(
-        f"EVENT SEQ(A a{n}, B b) WHERE a{n}.s LIKE 'x%' AND b.n != {n % 2} WITHIN 5"
+        f"EVENT SEQ(A a{n}, B b) WHERE a{n}.s LIKE 'x%' AND b.n != {n % 2} WITHIN 5 LIMIT 99"
         for n in range(6)
     )
     every, even, odd = [f"query_{n}" for n in range(1, 7)], [1, 3, 5], [2, 4, 6]
@@ -156,7 +156,7 @@ def test_what_leaves_int64_is_evaluated_and_told_by_each() -> None:
 
 
 def test_what_is_asked_goes_with_who_asks_it() -> None:
-    text = "EVENT A a WHERE a.s LIKE 'x%'; EVENT A b WHERE b.s LIKE 'x%'"
+    text = "EVENT A a WHERE a.s LIKE 'x%' LIMIT 90; EVENT A b WHERE b.s LIKE 'x%' LIMIT 99"
     given = rows(40)
     matcher = sase.Script(text, given.schema).open()
     assert len(matcher.push(None, given)) == 2
@@ -164,7 +164,7 @@ def test_what_is_asked_goes_with_who_asks_it() -> None:
     assert [[*each.statements] for each in conditions.shared] == [["query_1", "query_2"]]
     matcher.remove("query_2")
     assert not [*conditions.shared]
-    matcher.add("EVENT A c WHERE c.s LIKE 'x%'")
+    matcher.add("EVENT A c WHERE c.s LIKE 'x%' LIMIT 99")
     assert [[*each.statements] for each in conditions.shared] == [["query_1", "query_3"]]
     again = matcher.script.restore(matcher.snapshot())
     later = rows(80).slice(40)

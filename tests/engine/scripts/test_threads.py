@@ -13,7 +13,10 @@ import pytest
 import sase
 from sase.engine.blocks import key_dictionary
 from sase.engine.expressions import strings as text_dictionary
+from sase.engine.scripts import shared_reading
+from sase.engine.scripts.pipeline import ScriptPipeline
 from sase.engine.scripts.plan import ScriptPlan
+from sase.engine.scripts.shared_reading import SharedReading
 from sase.engine.scripts.threads import dealt_to, together
 from sase.planning.physical.drive import Need
 from tests.engine.scripts.test_key_texts import told
@@ -51,14 +54,45 @@ def test_what_reads_another_or_shares_a_matching_stays_together() -> None:
 def test_each_statement_is_dealt_to_one_thread(threads: int) -> None:
     parts = dealt_to(plan(), threads)
     assert len(parts) == min(threads, 5)
-    assert all(part.statements for part in parts)
-    assert sorted(each.name for part in parts for each in part.statements) == NAMES
-    for part in parts:
-        own = [each.name for each in part.statements]
-        assert own == sorted(own, key=NAMES.index)
+    assert all(parts)
+    assert sorted(name for part in parts for name in part) == NAMES
+    assert all(part == sorted(part, key=NAMES.index) for part in parts)
     if threads == 2:
-        sizes = [len(together(part)) for part in parts]
+        whole = names(together(plan()))
+        sizes = [sum(group[0] in part for group in whole) for part in parts]
         assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_share_the_reading_and_the_conditions(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Events are loaded and dealt out once; a condition of several statements is evaluated once."""
+    monkeypatch.setattr(shared_reading, "STRETCH", 50)
+    loads, dealt, opened = [], [], list[ScriptPipeline]()
+
+    def noting(cls: type, name: str, note: Callable[..., object]) -> None:
+        before = getattr(cls, name)
+
+        def noted(self: Any, *given: Any, **rest: Any) -> Any:
+            note(self, *given)
+            return before(self, *given, **rest)
+
+        monkeypatch.setattr(cls, name, noted)
+
+    noting(SharedReading, "stretches", lambda _, pieces: loads.append(len(pieces)))
+    noting(SharedReading, "dealt", lambda _, some: dealt.extend(each.begin for each in some))
+    noting(ScriptPipeline, "search", lambda self, _: opened.append(self))
+    alike = "EVENT SEQ(A a, {} b) WHERE a.v + a.v * 2 < 12 AND a.id < b.id WITHIN {}"
+    text = ";".join(alike.format(last, 40) for last in "BCD")
+    found = sase.Script(text, ROWS).run(ROWS, threads=threads)
+    assert all(map(len, found.values()))
+    assert loads == [1]
+    assert dealt == [0, 50, 100, 150, 200]
+    (pipeline,) = opened
+    (condition,) = pipeline.conditions[None].shared
+    assert condition.evaluated == sum(row["type"] == "A" for row in ROWS)
+    assert condition.told >= 3 * condition.evaluated
 
 
 @pytest.mark.parametrize("threads", [2, 3, 9])
@@ -89,10 +123,8 @@ def test_bad_rows_are_put_aside_once(threads: int) -> None:
             assert ours.quarantined.equals(theirs.quarantined)
 
 
-def test_inputs_with_names_are_read_by_the_threads_that_need_them() -> None:
+def test_inputs_with_names_in_threads() -> None:
     text = "FROM x EVENT SEQ(A a, B b) WITHIN 5; FROM y EVENT SEQ(B a, C b) WITHIN 5"
-    parts = dealt_to(sase.Script(text, streams={"x": ROWS, "y": ROWS})._compiled.plan, 2)
-    assert [[each.name for each in part.inputs] for part in parts] == [["x"], ["y"]]
     streams = {"x": ROWS, "y": ROWS[50:]}
     one, two = (sase.Script(text).run(streams=streams, threads=n) for n in (1, 2))
     assert {n: m.to_pylist() for n, m in two.items()} == {n: m.to_pylist() for n, m in one.items()}
