@@ -112,7 +112,7 @@ def test_the_walk_is_kept_where_matches_are_many_in_spite_of_a_rare_component(
 def test_without_a_rare_component_joins_pay_where_a_negated_start_spares_conditions(
     parts: str, condition: str, joins: bool
 ) -> None:
-    """The last join knows what the start forbids before it tests conditions; the walk does not."""
+    """The last join tests conditions only on pairs that the start allows; the walk on all."""
     rows = {"A": 100_000, "B": 100_000, "C": 100_000, "N": 100_000}
     statistics = replace(known(span=400_000, values={"few": 10}, **rows), loaded=True)
     query = f"EVENT SEQ({parts}) WHERE [few] AND {condition} WITHIN 4000"

@@ -329,7 +329,7 @@ class Cardinalities:
 
     @property
     def spares_tests(self) -> bool:
-        """Whether the last join tests conditions on fewer pairs for what is absent at the start."""
+        """Whether a negative component before the start leaves fewer pairs to test."""
         several = any(len(c.references) > 1 for c in self.construction.conditions)
         return several and self.begun < 1
 

@@ -1,9 +1,9 @@
 """Choose between joins by a tree and the walk back through stacks, by their expected times.
 
 If all events are loaded, only those near the few events of a rare component enter the leaves. The
-last join asks what is absent before the start before it tests conditions, and the walk after that.
-The saving depends on estimates, so a tree must be faster by a margin. Records of joins stay in
-memory for a window, while the walk stores only events.
+last join tests conditions only on pairs that no event before the start forbids; the walk tests
+them on all pairs. The saving depends on estimates, so a tree must be faster by a margin. Records of
+joins stay in memory for a window, while the walk stores only events.
 """
 
 from __future__ import annotations
