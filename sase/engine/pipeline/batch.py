@@ -314,7 +314,7 @@ def _in_memory(
 
     def search() -> Generator[ResultBatch, None, Report]:
         pipeline = fresh.pop() if fresh else fresh_one()
-        events = pipeline.coded(loaded, count)
+        events = pipeline.coded(loaded, count, len(slices) if len(slices) > 1 else threads or 1)
         if len(slices) > 1:
             report = yield from search_in_threads(pipeline, inputs, events, slices, count, watch)
             return rows.told(report, *notes)

@@ -22,8 +22,8 @@ class LoadedPath(Protocol):
     # Whether it takes all events of an input as one piece, or none.
     needs_all: bool
 
-    def uncoded(self, events: Events) -> list[str]:
-        """The keys of events that must have codes before it takes any of them."""
+    def uncoded(self, events: Events, parts: int) -> list[str]:
+        """The keys of events that must have codes before it takes any of them, in so many parts."""
 
     def takes_all(self, events: Events) -> bool:
         """Whether one kernel processes all events sooner than they could be partitioned."""

@@ -221,9 +221,9 @@ class Pipeline:
             self.shape = self.shape.with_types(self.loader.known)
         return events
 
-    def coded(self, events: Events, threads: int = 1) -> Events:
-        """The events with codes of the keys that the path over loaded events needs coded."""
-        names = [] if self.loaded_path is None else self.loaded_path.uncoded(events)
+    def coded(self, events: Events, threads: int, parts: int) -> Events:
+        """The events with codes of the keys that the path over parts of them needs coded."""
+        names = [] if self.loaded_path is None else self.loaded_path.uncoded(events, parts)
         if not names:
             return events
         from sase.engine.columns.decode.value_codes import (

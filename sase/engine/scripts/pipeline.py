@@ -103,10 +103,9 @@ class ScriptPipeline:
 
     def _matcher(self, statement: StatementPlan, plan: EnginePlan) -> Matcher:
         shared = self.shared_by(statement)
-        matcher = Matcher(plan, streaming=self._streaming, check=self._check, **shared)
-        if not shared:
-            matcher.pipeline.expect_pieces()  # as matches of others come
-        return matcher
+        # Matches of others come in pieces, each with texts of its own.
+        streaming = self._streaming or not shared
+        return Matcher(plan, streaming=streaming, check=self._check, **shared)
 
     def go_on(self, reader: str, opened: Callable[..., Pipeline]) -> None:
         """Continue with another pipeline in a statement, and in those that its matching serves.

@@ -129,3 +129,23 @@ def test_each_statement_finds_what_it_finds_alone(
         assert pushed(script, events, draw) == expected
         if sum(map(len, expected.values())) > 3:
             return
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_readers_of_a_stream_compare_texts_of_several_stretches(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each stretch may have a dictionary of its own."""
+    monkeypatch.setattr(shared_reading, "STRETCH", 2)
+    chunks = (pa.array(["p", "q"]), pa.array(["q", "r"]), pa.array(["p", "r"]))
+    keys = pa.chunked_array([each.dictionary_encode() for each in chunks])
+    events = pa.table({"ts": range(6), "type": [*"AABABB"], "k": keys})
+    text = (
+        "CREATE STREAM st AS EVENT ANY(A, B) a;"
+        " FROM st EVENT SEQ(st x, st y) WHERE x.a_k = y.a_k WITHIN 9;"
+        " EVENT A a WHERE a.k = 'p'"
+    )
+    for table in (events, events.set_column(2, "k", keys.cast(pa.string()))):
+        found = sase.Script(text).run(table, threads=threads)["query_2"].to_pylist()
+        same = [(each["x"]["a_k"], each["ts_start"], each["ts_end"]) for each in found]
+        assert same == [("q", 1, 2), ("p", 0, 4), ("r", 3, 5)]

@@ -107,12 +107,16 @@ def put_in_buckets(hashes: Ints, share: int, shares: int, ends: OutInts, entries
 def are_distinct(offsets: Offsets, data: Bytes, ends: Ints, entries: Ints, slots: OutInts) -> bool:
     """Whether the texts in buckets are known to be distinct.
 
-    The `slots` of one bucket stay in the cache. They are a power of two, more than its entries.
+    The `slots` of one bucket stay in the cache. They are a power of two: twice its entries.
     """
-    mask = slots.shape[0] - 1
-    for bucket in range(BUCKETS):
-        slots[:] = 0
-        for place in range(ends[bucket - 1] if bucket else 0, ends[bucket]):
+    begin = 0
+    for end in ends[:BUCKETS]:
+        size = 1
+        while size < 2 * (end - begin):
+            size *= 2
+        mask = size - 1
+        slots[:size] = 0
+        for place in range(begin, end):
             entry = entries[place]
             slot, probes = entry >> ROW_BITS & mask, 0
             while slots[slot] != 0:
@@ -126,6 +130,7 @@ def are_distinct(offsets: Offsets, data: Bytes, ends: Ints, entries: Ints, slots
                     return False
                 slot = (slot + 1) & mask
             slots[slot] = entry
+        begin = end
     return True
 
 

@@ -37,12 +37,11 @@ from sase.engine.operators.kleene.run_operator import RunOperator
 from sase.engine.operators.kleene.shared_line_store import SharedLineStore
 from sase.engine.operators.kleene.stretch_store import StretchStore
 from sase.engine.operators.transformation import Results, TransformationState
+from sase.engine.pipeline.fused.keys import far_apart, numbers_of_keys
 from sase.engine.pipeline.fused.scan import (
     CODES_AS_THEY_ARE,
     NO_DIGITS,
     SHARE,
-    far_apart,
-    numbers_of_keys,
 )
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.planning.cost_values import OF_ROWS
@@ -53,8 +52,8 @@ from sase.planning.physical.line_drives import FusedLinesDrive, LineDrive, Share
 MOST_KEYS = 1 << 23
 # The blocks for which the conditions on single events are decided at once: a byte per event.
 BLOCKS = 4
-# The kernel visits every event. It pays if a `SHARE` of the first events is of the query's types.
-FIRST = 1 << 12
+# The kernel visits every event. It pays if a `SHARE` of a sample is of the query's types.
+SAMPLE = 1 << 12
 ONE_NUMBER = bytes(8)
 # The parts of a stopwatch.
 EVALUATION, OUTPUT = 1, 2
@@ -89,10 +88,10 @@ class FusedLines:
         # The types of the last events, and their levels.
         self._states: tuple[tuple[str, ...], NDArray[np.uint8]] | None = None
 
-    def uncoded(self, events: Events) -> list[str]:
+    def uncoded(self, events: Events, parts: int) -> list[str]:
         """The keys with widely spread values, if enough events are of the query's types."""
         tests, block = self._evaluation.key.tests, self._pipeline.plan.options.block
-        found = far_apart(events, tests, block, self._codes_of_rows(events))
+        found = far_apart(events, tests, block, self._codes_of_rows(events), parts)
         return found if found and self._is_of_types(events) else []
 
     def run(self, events: Events) -> Generator[Results, None, int]:
@@ -220,11 +219,15 @@ class FusedLines:
 
     def _is_of_types(self, events: Events) -> bool:
         """Whether enough events are of types that the query names, and all in whole columns."""
-        types = events.types[:FIRST]
-        if events.by_type or not len(types):
-            return False
+        return not events.by_type and self._of_types(events) >= SHARE * max(len(events), 1)
+
+    def _of_types(self, events: Events) -> int:
+        """How many events are of types that the query names, estimated from a sample."""
+        types = np.ascontiguousarray(events.types[:: max(len(events) // SAMPLE, 1)][:SAMPLE])
+        if not len(types):
+            return 0
         known = np.count_nonzero(states_by_code(self._states_of(events), types))
-        return bool(known >= SHARE * len(types))
+        return len(events) * int(known) // len(types)
 
     def _looked_up(self, piece: Block, states: NDArray[np.uint8]) -> Numbers:
         """The key codes of a piece by a table, for events of admitted types."""

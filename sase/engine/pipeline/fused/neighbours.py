@@ -56,7 +56,7 @@ class NarrowedScan:
         self.use = pipeline.use_of(drive.name)
         self._found: tuple[Events, Numbers | None] | None = None
 
-    def uncoded(self, events: Events) -> list[str]:
+    def uncoded(self, events: Events, parts: int) -> list[str]:
         """None: most events are skipped."""
         return []
 

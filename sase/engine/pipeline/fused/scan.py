@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
-from math import expm1
 from typing import Any, TypeAlias
 from weakref import proxy
 
@@ -13,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sase.binding.bound import WindowKind
-from sase.binding.types import Kind
 from sase.cached_property import cached_property
 from sase.engine.blocks.block import Block, EventRange, Key, Tests
 from sase.engine.blocks.dictionary import PlanDictionary
 from sase.engine.blocks.key_dictionary import KeyDictionary, counts_from_zero
 from sase.engine.columns import Events
-from sase.engine.columns.arrays import Numbers, TypeCodes, deduplicated
+from sase.engine.columns.arrays import Numbers, TypeCodes
 from sase.engine.kernels.jit.arrow_memory import forms_of
 from sase.engine.kernels.jit.intrinsics import CLOCK, NO_CLOCK
 from sase.engine.kernels.jit.signatures import frozen
@@ -35,16 +33,16 @@ from sase.engine.kernels.scan.fused_scan import (
     ScanRange,
     ScanResult,
 )
-from sase.engine.kernels.scan.hashing import FACTOR
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.operators.batch_stacks import WholeStacks, may_have_rows
 from sase.engine.operators.contract import HasBranches
 from sase.engine.operators.sequence_construction import SequenceConstructionState
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results, TransformationState
+from sase.engine.pipeline.fused.keys import FEW, far_apart, numbers_of_keys, ranges_of
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.stopwatch import Stopwatch
-from sase.planning.cost_values import CLEARED, MOST_BITS, OF_ROWS, dense_bits
+from sase.planning.cost_values import CLEARED, MOST_BITS, OF_ROWS
 from sase.planning.physical.drive import Need
 from sase.planning.physical.stack_drives import StackDrive
 
@@ -176,15 +174,8 @@ def _counts_events(scan: SequenceScanState) -> bool:
 # Events per step; the sampling interval of types; admitted events per step, which fit the nearest
 # cache; events per kernel call.
 STEP, SAMPLED, ADMITTED, MOST = 1 << 13, 1 << 4, 1 << 10, 1 << 20
-# Events with keys sampled for their range: at least a step.
-FEW = 1 << 15
 # Widely spread keys get codes from a table if this share of the first events is admitted.
 SHARE = 1 / 3
-# From MANY events on, only if distinct keys are below RANDOM of the events. If keys repeat soon,
-# SOON times as often as at random, the bound is LOCAL.
-MANY, RANDOM, LOCAL, SOON = 1 << 20, 3 / 4, 1 / 4, 16
-# The rounds in which an estimate of the number of keys is corrected.
-ROUNDS = 8
 NO_DIGITS = np.zeros((0, 3), np.int64)
 # Identity digits: the codes are used as they are.
 CODES_AS_THEY_ARE = np.array([[0, 62, 0]], np.int64)
@@ -214,10 +205,11 @@ class FusedScan:
         """Never: a part of the events can be searched, too."""
         return False
 
-    def uncoded(self, events: Events) -> list[str]:
+    def uncoded(self, events: Events, parts: int) -> list[str]:
         """The keys with widely spread values, if most events are admitted."""
         codes = self._codes_of_rows(events) or self._codes_that_pay(events)
-        found = far_apart(events, self._fused.key.tests, self._pipeline.plan.options.block, codes)
+        tests, block = self._fused.key.tests, self._pipeline.plan.options.block
+        found = far_apart(events, tests, block, codes, parts)
         types = events.types[:STEP]
         return found if found and self._admitted_of(events, types) >= SHARE * len(types) else []
 
@@ -278,9 +270,12 @@ class FusedScan:
     ) -> WholeStacks | None:
         """The stacks for a whole input with many keys, of which each has a code."""
         fused, many, stacks = self._fused, self._by_rows, self._stacks
-        if not (self._pipeline.has_all and self._codes_of_rows(events)) or fused.keys < (many or 0):
+        if not (self._pipeline.has_all and self._codes_of_rows(events)):
             return None
-        if made is None and len(arrays) > KEYS and not self._fit_whole(events, arrays):
+        is_computed = made is None and len(arrays) > KEYS
+        if is_computed and self._codes.digits is None:
+            self._fit_whole(events, arrays)  # since no event of the first block is admitted
+        if fused.keys < (many or 0) or is_computed and not self._fit_whole(events, arrays):
             return None
         measures = events.ts if fused.measure == TIME else events.ts[:0]
         reading = self._reading(events, arrays, made)
@@ -291,7 +286,7 @@ class FusedScan:
     def _fit_whole(self, events: Events, arrays: list[NDArray[Any]]) -> bool:
         """Whether stacks of rows can hold all keys; then their codes are computed from them."""
         codes = self._codes_of_rows(events) if self._pipeline.has_all else 0
-        return codes > 0 and self._codes.fit(_ranges(arrays[KEYS:]), len(events), codes)
+        return codes > 0 and self._codes.fit(ranges_of(arrays[KEYS:]), len(events), codes)
 
     def _codes_of_rows(self, events: Events) -> int:
         """How many codes pay in stacks of rows; 0 if these do not hold the events."""
@@ -299,7 +294,7 @@ class FusedScan:
         has_room = may_have_rows(len(events), stacks.levels, stacks.gaps)
         if many is None or many > 1 << MOST_BITS or not has_room:
             return 0
-        return max(OF_ROWS * len(events), self._codes_that_pay(events))
+        return max(OF_ROWS * self._admitted_in(events), self._codes_that_pay(events))
 
     def _step_of(self, events: Events) -> int:
         """The number of events of a step, by how many of a sample are admitted."""
@@ -312,9 +307,13 @@ class FusedScan:
 
     def _codes_that_pay(self, events: Events) -> int:
         """How many codes have so little state that to clear it pays for the admitted events."""
+        cleared = CLEARED * self._admitted_in(events) // self._stacks.numbers_of_key
+        return min(cleared, 1 << MOST_BITS)
+
+    def _admitted_in(self, events: Events) -> int:
+        """How many events are admitted, estimated from a sample."""
         types = events.types[:: max(len(events) // STEP, 1)][:STEP]
-        admitted = len(events) * self._admitted_of(events, types) // max(len(types), 1)
-        return min(CLEARED * admitted // self._stacks.numbers_of_key, 1 << MOST_BITS)
+        return len(events) * self._admitted_of(events, types) // max(len(types), 1)
 
     def _admitted_of(self, events: Events, types: TypeCodes) -> int:
         """How many events of the given types are admitted."""
@@ -374,7 +373,7 @@ class FusedScan:
         if begin == len(events):
             return True
         for count in (FEW, MOST):
-            ranges = _ranges([array[begin : begin + count] for array in arrays[KEYS:]])
+            ranges = ranges_of([array[begin : begin + count] for array in arrays[KEYS:]])
             # For one key that counts from 0 few events suffice, as the range can grow later.
             is_enough = count == MOST or (len(ranges) == 1 and counts_from_zero(int(ranges[0, 0])))
             if is_enough and self._codes.fit(ranges, 0):
@@ -386,7 +385,7 @@ class FusedScan:
         codes = self._codes_that_pay(events)
         for count in (self._pipeline.plan.options.block, self._step):
             types, *keys = (array[begin : begin + count] for array in arrays[TYPES:])
-            if self._codes.fit(_ranges([key[states[types]] for key in keys]), len(events), codes):
+            if self._codes.fit(ranges_of([key[states[types]] for key in keys]), len(events), codes):
                 return True
         return begin == 0 and self._fit_whole(events, arrays)
 
@@ -401,100 +400,3 @@ def reading_of(
         NO_DIGITS if digits is None else digits,
         DISTINCT if events.tie is None else frozen(events.tie),
     )
-
-
-def _ranges(keys: list[NDArray[Any]]) -> Numbers:
-    """The least and the greatest number of each key, if there are any."""
-    if not len(keys[0]):
-        return np.empty((len(keys), 0), np.int64)
-    return np.array([(key.min(), key.max()) for key in keys], np.int64)
-
-
-def numbers_of_keys(
-    events: Events, tests: Tests, *, streaming: bool = False
-) -> list[NDArray[Any]] | None:
-    """The numbers of keys, if all are integers, or texts of one dictionary."""
-    found: list[NDArray[Any]] = []
-    for test in tests:
-        column = events.columns.get(test.attribute)
-        if column is None or column.valid is not None:
-            return None
-        is_coded = column.dictionary is not None
-        if is_coded and streaming:  # where dictionaries are replaced
-            return None
-        if not is_coded and column.type.kind is not Kind.INTEGER:
-            return None
-        found.append(np.ascontiguousarray(column.keys))
-    return found
-
-
-def far_apart(events: Events, tests: Tests, block: int, codes: int = 0) -> list[str]:
-    """The keys of more than a block that are too widely spread for codes without a table.
-
-    The range is that of the first events. Up to `codes` are dense in any case. None if the codes of
-    a key of several attributes would be too widely spread, too: then a table would be made in vain.
-    """
-    keys = None if len(events) <= block else numbers_of_keys(events, tests)
-    if not keys:
-        return []
-    most = dense_bits(len(events), codes)
-    if sum(map(_bits_of, keys)) <= most or not _come_again(keys):
-        return []
-    columns = {test.attribute: events.columns[test.attribute] for test in tests}
-    coded = [
-        name
-        for name, column in columns.items()
-        if column.dictionary is None and _come_again([column.values])
-    ]
-    if len(columns) == 1 and len(events).bit_length() <= most:
-        return coded
-    bits = [
-        _different(column.keys).bit_length() if name in coded else _bits_of(column.keys)
-        for name, column in columns.items()
-    ]
-    return coded if sum(bits) <= most else []
-
-
-def _bits_of(key: NDArray[Any]) -> int:
-    """The bits of the range of the first events' numbers."""
-    return (int(key[:FEW].max()) - int(key[:FEW].min())).bit_length()
-
-
-def _different(key: NDArray[Any]) -> int:
-    """The number of different numbers, estimated from a sample as if all were equally frequent."""
-    sample = key[:: max(len(key) // STEP, 1)][:STEP]
-    found = len(deduplicated(sample.astype(np.int64)))
-    if len(sample) == len(key):
-        return found
-    # Of N numbers, equally frequent, a pair of events has the same once in N pairs. Then correct it
-    # for events that meet more than one before.
-    different = len(sample) ** 2 / (2 * (len(sample) - found) + 1)
-    for _ in range(ROUNDS):
-        different = found / -expm1(-len(sample) / different)
-    return int(different * -expm1(-len(key) / different))
-
-
-def _come_again(keys: list[NDArray[Any]]) -> bool:
-    """Whether very many keys repeat so often in samples that a table of all keys pays.
-
-    A key has several numbers. If each key is soon gone, a small table of the live keys does as
-    well.
-    """
-    count = len(keys[0])
-    if count < MANY:
-        return True
-    few = min(FEW, count // SAMPLED)
-    apart = _mixed([key[:: count // few][:few] for key in keys])
-    close = _mixed([key[:few] for key in keys])
-    again, soon = (len(sample) - len(deduplicated(sample)) for sample in (apart, close))
-    # If N keys are equally frequent, a pair of events has the same key once in N pairs.
-    different = len(apart) ** 2 / (2 * again + 1)
-    return bool(different < (LOCAL if soon > SOON * again else RANDOM) * count)
-
-
-def _mixed(keys: list[NDArray[Any]]) -> Numbers:
-    """Hash the numbers of each key to one number; collisions are rare."""
-    mixed = keys[0].astype(np.int64)
-    for key in keys[1:]:
-        mixed = mixed * FACTOR + key.astype(np.int64)
-    return mixed

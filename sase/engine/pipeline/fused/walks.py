@@ -39,7 +39,7 @@ class FusedWalks(FusedLines):
         return not self._evaluation.tests_each or super()._pays(events)
 
     def _codes_of_rows(self, events: Events) -> int:
-        return OF_ROWS * len(events)
+        return OF_ROWS * self._of_types(events)
 
     def _begin_evaluation(self, events: Events, keys: int) -> bool:
         return True
