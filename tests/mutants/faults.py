@@ -324,6 +324,12 @@ FAULTS = [
         '"right"',
     ),
     Fault(
+        "sequence-ignored-between-pushes",
+        "sase/engine/pipeline/reorder_buffer.py",
+        "(seq < self._lowest)",
+        "(seq < LEAST)",
+    ),
+    Fault(
         "time-waits-with-rows",
         "sase/engine/pipeline/pipeline.py",
         "if self.reorder_buffer.floor > state.watermark and",

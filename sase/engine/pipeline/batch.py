@@ -371,8 +371,6 @@ def _in_pieces(
 ) -> Generator[ResultBatch, None, Report]:
     """Search files while they are read, or sorted on disk."""
     matcher = Matcher(plan, watch=overseen.watch, clock=overseen.clock, check=overseen.check)
-    if not plan.lateness and not plan.schema.is_imprecise:
-        matcher.pipeline.reorder_buffer.trust_order()
     aside = list[pa.Table]()
     yield from matcher.push(files.empty(names, plan.named)).parts
     for inputs, rows in pieces:

@@ -124,9 +124,11 @@ def _chunks(table: pa.Table, name: str) -> Iterator[pa.Array]:
 #     lateness 3          arrives   5  6  3  9  2  7        floor   2  3  3  6  6  6
 #                         released           3  5,6   7 waits with 9;  2 is late
 #
-# Time alone makes a row late, and of imprecise time the earliest. So rows at the floor wait for
-# each other if sequence numbers or latest times order them: a row with a lesser one may still
-# come, and precedes them. Otherwise, with no lateness, a row that is not late is released at once.
+# Without a stated lateness nothing waits: a row that is not late is released at once. Then the
+# sequence numbers count like time: a row is also late if it has the time of an earlier row and a
+# lesser number. With a lateness, even 0, rows at the floor wait for each other, since a lesser
+# number may still come. Of imprecise time only the earliest time makes a row late, so rows at the
+# floor always wait: a row with a lesser latest time may still come, and precedes them.
 
 LEAST = -(2**63)
 NONE_LATE = np.zeros(0, np.bool_)
@@ -152,7 +154,7 @@ class ReorderBuffer(Declared):
     layout = dict(
         arrived=Count(path="arrived"),
         floor=Number(path="floor"),
-        greatest=Number(),
+        greatest=Row(Number(), Number()),
         waiting=By("_restored", path=None),
         late=Own(path="late"),
     )
@@ -163,10 +165,12 @@ class ReorderBuffer(Declared):
         self._lateness, self._seq, self._load = lateness or 0, schema.seq_column, load
         # Whether a column or the latest time orders rows of one time.
         self._has_ranks = self._seq is not None or schema.is_imprecise
-        self._holds = bool(lateness) or self._has_ranks
+        is_stated = lateness is not None or schema.is_imprecise
+        self._holds = bool(lateness) or (is_stated and self._has_ranks)
         self.arrived = 0
-        # Rows before this time are late.
-        self.floor = self._greatest = LEAST
+        # Rows before this time are late; if no rows wait, also those before this order key.
+        self.floor = LEAST
+        self._greatest = (LEAST, LEAST)
         self._waiting: list[_SortedBatch] = []
         self.late = LateRows()
 
@@ -193,8 +197,10 @@ class ReorderBuffer(Declared):
             events = self._load(inputs)
             if not len(events):
                 return []
-        self._greatest = max(self._greatest, int(events.ts[-1]))
-        self.floor = max(self.floor, self._greatest - self._lateness)
+        last = self._key(events, -1)
+        if last > self._greatest:
+            self._greatest = last
+            self.floor = max(self.floor, last[0] - self._lateness, LEAST)
         if not self._holds:
             return [Arrived(inputs, events, first, rows)]
         self._wait(inputs, events, np.arange(first, first + count) if rows is None else rows)
@@ -203,11 +209,7 @@ class ReorderBuffer(Declared):
     def passed(self, arrived: int, last: int) -> None:
         """Count rows that bypassed the buffer, up to a time that is greater than all before."""
         self.arrived += arrived
-        self.floor = self._greatest = last
-
-    def trust_order(self) -> None:
-        """Hold no row back: each row will follow all before it."""
-        self._holds = False
+        self.floor, self._greatest = last, (last, LEAST)
 
     def advance(self, to: int) -> list[Arrived]:
         """Release the rows that wait for a time; no row before it will come."""
@@ -221,7 +223,7 @@ class ReorderBuffer(Declared):
     @property
     def latest(self) -> int | None:
         """The greatest time so far."""
-        return None if self._greatest == LEAST else self._greatest
+        return None if self._greatest[0] == LEAST else self._greatest[0]
 
     def due(self) -> int | None:
         """The next timer: the time for which the first row waits."""
@@ -230,16 +232,34 @@ class ReorderBuffer(Declared):
 
     # ------------------------------------------------------------ late rows
 
+    @property
+    def _lowest(self) -> int:
+        """The least sequence number that a row at the floor may have."""
+        is_exact = not self._holds and self._greatest[0] == self.floor
+        return self._greatest[1] if is_exact else LEAST
+
     def _may_be_late(self, events: Events) -> bool:
         """Whether a row is earlier than a row before it."""
-        return events.order is not None or int(events.ts[0]) < self.floor
+        return events.order is not None or self._key(events, 0) < (self.floor, self._lowest)
+
+    def _key(self, events: Events, place: int) -> tuple[int, int]:
+        """The order key of an event; without sequence numbers the least number replaces them."""
+        time = int(events.ts[place])
+        return (time, LEAST if self._seq is None else int(_seq(events, self._seq)[place]))
 
     def _late(self, events: Events) -> Mask:
         """Mask the late rows, by the rows before each."""
         ts = _as_given(events.ts, events.order)
         greatest = np.maximum.accumulate(np.append(LEAST, ts[:-1]))
         floor = np.where(greatest < LEAST + self._lateness, LEAST, greatest - self._lateness)
-        return ts < np.maximum(floor, self.floor)
+        late: Mask = ts < np.maximum(floor, self.floor)
+        if self._seq is not None and not self._holds:
+            ranks = np.arange(len(ts)) if events.tie is None else events.tie
+            ranks = _as_given(ranks, events.order)
+            late |= ranks < np.maximum.accumulate(np.append(0, ranks[:-1]))
+            seq = _as_given(_seq(events, self._seq), events.order)
+            late |= (ts == self.floor) & (seq < self._lowest)
+        return late
 
     # ------------------------------------------------------------ waiting rows
 

@@ -22,7 +22,7 @@ from sase.errors import SnapshotError
 # the format of each release stays readable: a change comes with an entry of `MIGRATIONS`, which
 # turns a decoded state into one of the next format. It makes none of the checks of a restore.
 
-FORMAT = 20
+FORMAT = 19
 # By format the migration to the next one. No format has been released yet.
 MIGRATIONS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 

@@ -67,11 +67,21 @@ def test_late_rows_are_taken_once() -> None:
     assert matcher.late["#row"].to_pylist() == [3]
 
 
-@pytest.mark.parametrize("lateness", [None, 0])
-def test_only_time_makes_a_row_late(lateness: int | None) -> None:
-    """A lesser number may still come, so rows of the greatest time wait for each other."""
+def test_without_lateness_the_sequence_counts_as_time() -> None:
+    """A row with the time of another and a lesser number comes too late to stand before it."""
     events = [{"ts": 1, "type": "A", "n": n} for n in (1, 3, 3, 2, 4)]
-    plan = sase.compile("EVENT SEQ(A a, A b)", events, seq="n", lateness=lateness)
+    plan = sase.compile("EVENT SEQ(A a, A b)", events, seq="n")
+    for size in (1, 2, 5):
+        matcher = plan.open()
+        found = pushed(matcher, events, size)
+        assert found == [(0, 1), (0, 2), (2, 4), (1, 4), (0, 4)], size
+        assert matcher.late["#row"].to_pylist() == [3]
+
+
+def test_with_a_lateness_of_nothing_a_lesser_number_may_still_come() -> None:
+    """So rows of the greatest time wait for each other."""
+    events = [{"ts": 1, "type": "A", "n": n} for n in (1, 3, 3, 2, 4)]
+    plan = sase.compile("EVENT SEQ(A a, A b)", events, seq="n", lateness=0)
     expected = sase.match("EVENT SEQ(A a, A b)", events, seq="n").rows
     rows = list(zip(*(expected.column(name).to_pylist() for name in "ab"), strict=True))
     for size in (1, 2, 5):
