@@ -96,8 +96,7 @@ def late_fault(example: Example, way: Way) -> str | None:
 def _told(example: Example, way: Way, kept: Example, numbers: list[int]) -> tuple[Found, Any, Any]:
     """All that a stream tells, each match as soon as it is certain, late rows, and the report."""
     table, model = example.table, Model(example, _lateness(example, way))
-    stated = None if way.lateness is None else model.lateness
-    plan = replace(plan_of(example, way, table), lateness=stated)
+    plan = replace(plan_of(example, way, table), lateness=model.lateness)
     matcher, parts = plan.open(), list[Found]()
     for rows, piece in _timeline(example, way):
         parts.append(found(matcher.push(given(table.slice(rows.start, len(rows)), piece.form))))
@@ -134,7 +133,7 @@ def _moment(example: Example, tick: int) -> Any:
 def _lateness(example: Example, way: Way) -> int:
     clock = example.setting.clock
     step = raw(clock, clock.shown(clock.at(1))) - raw(clock, clock.shown(clock.at(0)))
-    return (way.lateness or 0) * max(step, 1)
+    return way.lateness * max(step, 1)
 
 
 def _renumbered(rows: Any, kept: list[int]) -> Any:

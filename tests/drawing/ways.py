@@ -94,8 +94,8 @@ class Way:
     order: tuple[RewriteCall, ...] = ()
     # A rewrite of the recipe that is switched off.
     off: str | None = None
-    # How many ticks a row may go back in time; if None, that is not stated.
-    lateness: int | None = None
+    # How many ticks a row may go back in time.
+    lateness: int = 0
 
     def is_push(self, example: Example) -> bool:
         """Tables of different columns are not pushed."""
@@ -121,7 +121,7 @@ def drawn_way(draw: Draw, form: str) -> Way:
         draw.choice((*MANNERS, LATE, LATE, COMPRESSED) if form in IMPRECISE else MANNERS),
         tuple(_piece(draw) for _ in range(draw.randint(1, 5))),
         draw.randint(2, 7),
-        lateness=draw.one_of(None, 0, 1, 2, 3, 5),
+        lateness=draw.one_of(0, 0, 1, 2, 3, 5),
     )
     if form != "sequences":
         return way
