@@ -55,13 +55,18 @@ def check_progress(progress: object, *, is_listed: bool) -> None:
     """Refuse a value that is no function, and a form of results without progress."""
     if progress is None:
         return
-    if not callable(progress):
-        raise PlanError(
-            f"progress={progress!r}: give a function of the rows done and of all rows, such as "
-            " progress=lambda done, total: print(done, total)"
-        )
+    check_call(progress, "rows")
     if not is_listed:
         raise PlanError('progress= is for output="all" or "non_overlap": leave it out')
+
+
+def check_call(progress: object, things: str) -> None:
+    """Refuse a value that is no function of the things done, such as rows."""
+    if not callable(progress):
+        raise PlanError(
+            f"progress={progress!r}: give a function of the {things} done and of all {things}, such"
+            " as  progress=lambda done, total: print(done, total)"
+        )
 
 
 def rows_of(events: Any) -> int | None:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from sase.base.interface import option
 from sase.base.paths import path_of
 from sase.base.texts import did_you_mean
 from sase.binding.types import INTEGER, STRING, UNKNOWN, DataType, Kind, merged
 from sase.cached_property import cached_property
-from sase.errors import SchemaError
+from sase.errors import PlanError, SchemaError
 from sase.lang.units import NANOSECONDS, UNITS
 
 Attributes = tuple[tuple[str, DataType], ...]
@@ -254,3 +255,19 @@ class Schema:
 
 _TIMES = {Kind.INTEGER, Kind.FLOAT, Kind.TIMESTAMP, Kind.UNKNOWN}
 OPEN = Schema()
+
+
+def check_order(seq: str | None, why: str) -> None:
+    """Refuse a query on Spark that needs an order of rows, unless `seq` is a column.
+
+    `why` says which part of the query needs it; it is empty if none does.
+    """
+    if seq == ROW_ORDER:
+        why = f"{option('seq', ROW_ORDER)} is the order of rows"
+    elif seq is not None:
+        return
+    if why:
+        raise PlanError(
+            f"{why}, and the rows that Spark reads have no order: name the column of integers that"
+            f" orders simultaneous events with  {option('seq')}"
+        )

@@ -72,6 +72,7 @@ class SparkRequest:
 
     def __init__(self, program: GivenProgram) -> None:
         from sase.api.checks import limits_of
+        from sase.binding.schema import check_order
 
         arguments = program.arguments
         self._program, self._script = program, None
@@ -92,9 +93,12 @@ class SparkRequest:
         self._slices = slices_of(arguments.slices)
         if self._is_lone and (self._own.events is None or ADDRESS in self._own.events):
             (statement,) = program.graph.statements
-            self._check_order(ordering_of(statement.tree, arguments.output, arguments.limit))
+            why = ordering_of(statement.tree, arguments.output, arguments.limit)
         else:  # a bad statement fails here, before Spark starts
             self._script = self._compiled()
+            why = "" if (lone := self._script.lone) is None else lone.unoptimized.ordering
+        if self._is_lone:
+            check_order(self._own.seq, why)
 
     @property
     def _own(self) -> Namespace:
@@ -118,23 +122,7 @@ class SparkRequest:
                 from sase.spark.replay import check_set
 
                 check_set(lone)
-            self._check_order(lone.unoptimized.ordering)
         return script
-
-    def _check_order(self, why: str) -> None:
-        """Refuse a query that depends on the order of rows without `seq`; `why` is the reason."""
-        from sase.binding.schema import ROW_ORDER
-
-        if self._own.seq == ROW_ORDER:
-            raise ArgumentError(
-                f"--seq '{ROW_ORDER}': the rows that Spark reads have no order: name the column of"
-                " integers that orders simultaneous events with  --seq COLUMN"
-            )
-        if why and self._own.seq is None:
-            raise ArgumentError(
-                f"{why}, and the rows that Spark reads have no order: name the column of integers"
-                " that orders simultaneous events with  --seq COLUMN"
-            )
 
     @property
     def rows(self) -> int | None:

@@ -166,8 +166,8 @@ MANY_TEXTS = 1 << 14
 NEAR_BITS, FAR_BITS = 15.0, 4.5
 # The units of work for codes of texts.
 OF_TEXTS = ("plain", "plain_far", "plain_new")
-# Bytes of the state of a key, and of a page of memory.
-KEY_STATE, PAGE = 64, 4096
+# Bytes of the state of a key, of its head at a level in stacks of rows, and of a page of memory.
+KEY_STATE, HEAD, PAGE = 64, 4, 4096
 
 
 def dense_bits(events: int, codes: int = 0) -> int:
@@ -181,18 +181,19 @@ def dense_bits(events: int, codes: int = 0) -> int:
 
 
 def work_of_codes(
-    keys: Collection[Tests], events: float, statistics: Statistics
+    keys: Collection[Tests], events: float, statistics: Statistics, heads: int = 0
 ) -> dict[str, float]:
     """The work that depends on the number of keys and on the distances between their values.
 
-    Plain texts are coded once for all events.
+    In stacks of rows a key has a number of `heads`. Plain texts are coded once for all events.
     """
-    known = [(_is_tabled(key, statistics), keys_of(key, statistics)) for key in keys]
+    dense, state = OF_ROWS * statistics.rows if heads else 0, HEAD * heads or KEY_STATE
+    known = [codes_of(key, events, statistics, dense) for key in keys]
     return {
         "tabled": events * sum(is_tabled for is_tabled, _ in known),
-        "far": events * sum(_far(values) for _, values in known),
-        "tabled_far": events * sum(_far(values) for is_tabled, values in known if is_tabled),
-        "page": sum(pages(values * KEY_STATE, events) for _, values in known),
+        "far": events * sum(_far(codes * state / KEY_STATE) for _, codes in known),
+        "tabled_far": events * sum(_far(codes) for is_tabled, codes in known if is_tabled),
+        "page": sum(pages(codes * state, events) for _, codes in known),
         **_work_of_texts(statistics),
     }
 
@@ -217,18 +218,21 @@ def _work_of_texts(statistics: Statistics) -> dict[str, float]:
     }
 
 
-def _is_tabled(key: Tests, statistics: Statistics) -> bool:
-    """Whether the values of a key are so far apart that a table assigns its codes."""
-    known = (statistics.attributes(test.attribute) for test in key)
+def codes_of(
+    key: Tests, events: float, statistics: Statistics, dense: int = 0
+) -> tuple[bool, float]:
+    """Whether a table assigns the codes of a key, and their number.
+
+    It does if the values are so far apart that even `dense` codes do not reach. Then the codes
+    follow each other, and there is at most one for each event.
+    """
+    known = [list(statistics.attributes(test.attribute)) for test in key]
     widths = (max(map(_width, each), default=1.0) for each in known)
     bits = sum(ceil(log2(max(width, 1.0))) for width in widths)
-    return bits > dense_bits(int(statistics.rows))
-
-
-def keys_of(key: Tests, statistics: Statistics) -> float:
-    """The number of values of a key."""
-    known = (statistics.attributes(test.attribute) for test in key)
-    return prod(max((each.distinct or 1 for each in found), default=1) for found in known)
+    values = prod(max((each.distinct or 1 for each in found), default=1) for found in known)
+    if bits > dense_bits(statistics.rows, dense):
+        return True, min(values, events)
+    return False, values
 
 
 def _far(values: float) -> float:

@@ -11,11 +11,12 @@ from sase.spark.session import check_pyspark
 
 check_pyspark()  # before anything below imports PySpark
 
+from sase.api.progress import check_call
 from sase.binding.input_options import InputKeywords, check_choice, takes_input_options
 from sase.errors import PlanError
 from sase.spark.explain import SparkExplanation, explain
 from sase.spark.funnel import funnel
-from sase.spark.progress import TaskProgress, check_task_progress, progress
+from sase.spark.progress import TaskProgress, progress
 from sase.spark.reading.source import FrameSource
 from sase.spark.replay import FRAMES, Replay, ReplayKeywords, check_form, replay
 from sase.spark.script import ScriptResults, script
@@ -112,7 +113,7 @@ def match(
     that have begun. For DataFrames, which are computed later, there is `sase.spark.progress`.
     """
     if progress is not None:
-        check_task_progress(progress)
+        check_call(progress, "tasks")
         if output != "count":
             raise PlanError(
                 'progress= is of  output="count"  , which runs at once: around the action of a'

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from pyspark.sql import SparkSession
 
-from sase.errors import PlanError
+from sase.api.progress import check_call
 from sase.spark.session import StageNow, stages_of
 
 # Receives the tasks that are done, and all tasks of the stages that have begun.
@@ -28,7 +28,7 @@ def progress(spark: SparkSession, call: TaskProgress) -> Iterator[None]:
     the end of the block. If it raises an error, it is not called again, and the block ends with the
     error.
     """
-    check_task_progress(call)
+    check_call(call, "tasks")
     calls = _Calls(call, stages_of(spark))
     watcher = Thread(target=calls.watch, daemon=True)
     watcher.start()
@@ -38,15 +38,6 @@ def progress(spark: SparkSession, call: TaskProgress) -> Iterator[None]:
         calls.over.set()
         watcher.join()
     calls.end()
-
-
-def check_task_progress(call: object) -> None:
-    """Refuse a value that is no function."""
-    if not callable(call):
-        raise PlanError(
-            f"progress={call!r}: give a function of the tasks done and of all tasks, such as "
-            " progress=lambda done, total: print(done, total)"
-        )
 
 
 class _Calls:

@@ -21,6 +21,7 @@ from sase.binding.input_options import (
     check_choice,
     takes_input_options,
 )
+from sase.binding.schema import check_order
 from sase.cached_property import cached_property
 from sase.engine.pipeline.limits import UNLIMITED, Limits
 from sase.engine.pipeline.threads import without_limit
@@ -37,7 +38,7 @@ from sase.spark.partitioning import Cut, cut_of, shuffle_partitions
 from sase.spark.progress import TaskProgress
 from sase.spark.progress import progress as progress_of
 from sase.spark.reading.columns import column
-from sase.spark.reading.source import FrameSource, without_order
+from sase.spark.reading.source import FrameSource
 from sase.spark.reading.source_scan import SourceScan
 from sase.spark.result_schema import set_schema, spark_schema, with_order
 from sase.spark.tasks.errors import translated_errors
@@ -338,8 +339,7 @@ def check_form(output: str, *, flat: bool) -> None:
 def task_plan(compiled: CompiledQuery, optimized: Optimized, source: FrameSource) -> EnginePlan:
     """Make the plan for tasks; refuse undefined orders, and types that Arrow lacks."""
     plan = replace(compiled.plan(optimized).engine, on_bad_row="error")
-    has_order = plan.schema.seq is not None or plan.schema.is_imprecise
-    if plan.ordering and not has_order:
-        raise without_order(plan.ordering)
+    if not plan.schema.is_imprecise:
+        check_order(plan.schema.seq, plan.ordering)
     source.check_shown(None if plan.scan.columns is None else set(plan.named))
     return plan

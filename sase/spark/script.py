@@ -18,6 +18,7 @@ from sase.api.compiled_script import CompiledScript
 from sase.api.plan import DEFAULT_PLAN
 from sase.api.script_inputs import of_input
 from sase.binding.input_options import InputKeywords, InputOptions, takes_input_options
+from sase.binding.schema import check_order
 from sase.binding.script.script import StatementGraph
 from sase.binding.script.statements import ByStatement
 from sase.engine.scripts.plan import ScriptPlan, StatementPlan
@@ -28,7 +29,7 @@ from sase.spark.job import Job
 from sase.spark.partitioning import Cut, cut_of_statements
 from sase.spark.reading.columns import column
 from sase.spark.reading.input_scan import InputScan
-from sase.spark.reading.source import FrameSource, without_order
+from sase.spark.reading.source import FrameSource
 from sase.spark.reading.source_scan import SourceScan
 from sase.spark.script_cut import ScriptCut, script_cuts
 from sase.spark.streaming.query import (
@@ -237,7 +238,8 @@ def _check(plan: ScriptPlan, sources: Mapping[str | None, FrameSource]) -> None:
         if len(reads) < len(statement.sources):
             reads = [*by_name]
         schemas = [by_name[name].schema for name in reads]
-        if why and any(each.seq is None and not each.is_imprecise for each in schemas):
-            raise without_order(f"`{statement.name}`: {why}")
+        for each in schemas:
+            if not each.is_imprecise:
+                check_order(each.seq, why and f"`{statement.name}`: {why}")
     for source in sources.values():
         check_workers(source.spark)

@@ -69,7 +69,8 @@ def test_a_file_of_no_known_format(capsys: pytest.CaptureFixture[str]) -> None:
 def test_rows_have_no_order(capsys: pytest.CaptureFixture[str]) -> None:
     for events in (["--events", "events.parquet"], ["--table", "events"]):
         assert main(["replay", "-q", QUERY, *events, "--seq", "#row"]) == 2
-        assert "--seq '#row': the rows that Spark reads have no order" in capsys.readouterr().err
+        error = capsys.readouterr().err
+        assert "--seq '#row' is the order of rows, and the rows that Spark reads have" in error
 
 
 def test_events_are_not_written_over(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from sase.errors import PlanError
 from sase.planning.cost.cost import cost_of
-from sase.planning.cost_values import KEY_STATE, pages
+from sase.planning.cost_values import KEY_STATE, PAGE, pages
 from sase.planning.serialisation import statistics_from_json, statistics_to_json
 from sase.planning.statistics import (
     UNKNOWN_AGREEMENT,
@@ -143,14 +143,18 @@ def test_counts_are_not_negative() -> None:
 # Costs know the number of keys: whether their codes need a table, and whether they are near.
 
 
-PATTERNS = [
-    "SEQ(A a, B b) WHERE [many] WITHIN 50",
-    "SEQ(A a, B b) WHERE [many] AND a.v < b.v WITHIN 50",
-    "SEQ(A a, B b) WHERE skip_till_next_match { [many] } WITHIN 50",
-    "SEQ(A+ a[], B b) WHERE skip_till_next_match { [many] } WITHIN 50",
-    "SEQ(A+ a[], B b) WHERE skip_till_next_match { [many] AND a[i].v < b.v } WITHIN 50",
-    "SEQ(ANY+ a[]) WHERE skip_till_next_match { [many] } WITHIN 50",
-]
+# The bytes of the state of a key: a head of 4 for each level but the last in stacks of rows.
+PATTERNS = {
+    "SEQ(A a, B b) WHERE [many] WITHIN 50": 4,
+    "SEQ(A a, B b, A c) WHERE [many] WITHIN 50": 8,
+    "SEQ(A a, !(B n), B b) WHERE [many] WITHIN 50": 8,
+    "SEQ(A a, B b) WHERE [many] AND a.v < b.v WITHIN 50": 64,
+    "SEQ(A a, B b) WHERE skip_till_next_match { [many] } WITHIN 50": 4,
+    "SEQ(A+ a[], B b) WHERE skip_till_next_match { [many] } WITHIN 50": 4,
+    "SEQ(A+ a[], B b) WHERE [many] WITHIN 50": 4,
+    "SEQ(A+ a[], B b) WHERE skip_till_next_match { [many] AND a[i].v < b.v } WITHIN 50": 64,
+    "SEQ(ANY+ a[]) WHERE skip_till_next_match { [many] } WITHIN 50": 64,
+}
 ROWS = 4_000_000
 
 
@@ -176,29 +180,46 @@ def of_keys(count: int, apart: int = 1, *, plain: bool = False) -> Statistics:
     return replace(found, types=types)
 
 
-@pytest.mark.parametrize("query", PATTERNS)
-def test_many_keys_lie_far_and_wide_ones_in_a_table(query: str) -> None:
+@pytest.mark.parametrize(("query", "size"), PATTERNS.items())
+def test_many_keys_lie_far_and_wide_ones_in_a_table(query: str, size: int) -> None:
     few, many = work(query, of_keys(1_000)), work(query, of_keys(1_000_000))
     assert few["far"] == few["tabled"] == many["tabled"] == 0
-    assert 0.9 * ROWS < many["far"] <= ROWS
+    shares = {4: 0.21, 8: 0.43, 64: 1.0}  # of two megabytes and more, up to 23 times that
+    assert many["far"] / ROWS == pytest.approx(shares[size], abs=0.01)
     wide = work(query, of_keys(1_000, apart=10**9))
     assert (wide["tabled"], wide["tabled_far"]) == (ROWS, 0)
     wide = work(query, of_keys(1_000_000, apart=10**9))
-    assert wide["tabled"] == ROWS
-    assert wide["far"] == wide["tabled_far"] == many["far"]
+    assert wide["tabled"] == wide["tabled_far"] == ROWS
+    assert (wide["far"], wide["page"]) == (many["far"], many["page"])
     # The number of events and of dense integers with codes by a table.
     small = replace(of_keys(1_000_000), rows=100_000)
     assert work(query, small)["tabled"] > 0
 
 
-@pytest.mark.parametrize("query", PATTERNS)
-def test_more_keys_lie_farther_and_take_more_pages(query: str) -> None:
+@pytest.mark.parametrize(("query", "size"), PATTERNS.items())
+def test_dense_codes_of_stacks_of_rows_are_up_to_four_for_each_event(query: str, size: int) -> None:
+    """Otherwise they have 23 bits at most."""
+    for bits, is_tabled in ((23, False), (25, size == 64), (26, True)):
+        statistics = replace(of_keys(1_000, apart=(1 << bits) // 1_001), rows=1 << 23)
+        assert bool(work(query, statistics)["tabled"]) == is_tabled
+
+
+@pytest.mark.parametrize(("query", "size"), PATTERNS.items())
+def test_more_keys_lie_farther_and_take_more_pages(query: str, size: int) -> None:
     """A few events of many keys touch a page each, many events touch every page once."""
-    found = [work(query, of_keys(count)) for count in (1_000, 100_000, 300_000, 1_000_000)]
-    assert found[0]["far"] == 0 < found[1]["far"] < found[2]["far"] < found[3]["far"]
-    assert [round(each["page"]) for each in found] == [16, 1_562, 4_688, 15_625]
+    counts = 1_000, 100_000, 1_000_000, 10_000_000
+    found = [work(query, of_keys(count)) for count in counts]
+    assert found[0]["far"] == 0 < found[2]["far"] < 1.01 * found[3]["far"]
+    assert [each["page"] for each in found[1:3]] == [n * size / PAGE for n in counts[1:3]]
     assert 900 < pages(KEY_STATE * 1_000_000, 1_000) < 1_000
     assert pages(KEY_STATE * 10, 1_000) == 0
+
+
+@pytest.mark.parametrize(("query", "size"), PATTERNS.items())
+def test_a_table_has_at_most_a_code_for_each_event(query: str, size: int) -> None:
+    """The codes follow each other, however many values the attributes of a key may have."""
+    wide = work(query, of_keys(10**12, apart=10**3))
+    assert wide["page"] == pytest.approx(ROWS * size / PAGE)
 
 
 def test_joins_near_a_rare_component_touch_few_pages() -> None:
@@ -229,7 +250,8 @@ def test_plain_texts_are_coded_once_for_all_branches() -> None:
 
 def test_runs_that_share_cost_less() -> None:
     """As no event is shown to each of them."""
-    alone = PATTERNS[2].replace("[many]", "[many] AND a.v < b.v")
+    shared = "SEQ(A a, B b) WHERE skip_till_next_match { [many] } WITHIN 50"
+    alone = shared.replace("[many]", "[many] AND a.v < b.v")
     statistics = of_keys(1_000)
-    costs = [cost_of(made(f"EVENT {each}").plan, statistics) for each in (PATTERNS[2], alone)]
+    costs = [cost_of(made(f"EVENT {each}").plan, statistics) for each in (shared, alone)]
     assert 2 * costs[0].nanoseconds < costs[1].nanoseconds

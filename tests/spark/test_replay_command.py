@@ -162,7 +162,7 @@ def test_what_lacks_an_order_is_told_before_spark_is_started(
     assert main(["replay", events, "-q", query, *more]) == 2
     err = capsys.readouterr().err
     assert outcome in err
-    assert "simultaneous events with  --seq COLUMN" in err
+    assert "simultaneous events with  --seq\n" in err
 
 
 def test_columns_that_clash_in_csv_are_told_before_spark_is_started(

@@ -175,7 +175,7 @@ def test_rows_go_to_the_part_of_their_key(spark: SparkSession) -> None:
 WRONG = [
     ("TABLE(events), 'EVENT A a', speed => 1", PlanError, "has no argument `speed`"),
     ("TABLE(events), 'EVENT A a LIMIT 1'", PlanError, "LIMIT takes the first results"),
-    ("TABLE(events), 'EVENT A a', seq => '#row'", PlanError, "of a DataFrame have no order"),
+    ("TABLE(events), 'EVENT A a', seq => '#row'", PlanError, "that Spark reads have no order"),
     ("TABLE(events), 7", PlanError, "the query is a text"),
     ("TABLE(events), 'EVENT A a', output => 'count'", PlanError, "output='count': it is \"all\""),
     ("TABLE(events), 'EVENT A a', output => 'non_overlap'", PlanError, "the first of matches"),

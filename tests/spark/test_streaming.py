@@ -269,8 +269,8 @@ REFUSED = [
     (SEQ + "9 seconds LIMIT 3", LATE, "LIMIT takes the first results, and those of a stream"),
     (SEQ + "9 seconds", {"limit": 3, **LATE}, "LIMIT takes the first results"),
     (SEQ + "9 EVENTS", {"seq": "n", **LATE}, "the window counts all events, .*: say  buckets=1"),
-    (SEQ + "9 EVENTS", {"buckets": 1, **LATE}, "the rows of a DataFrame have no order: name"),
-    (SEQ + "9 seconds", {"seq": "#row", **LATE}, "the rows of a DataFrame have no order: name"),
+    (SEQ + "9 EVENTS", {"buckets": 1, **LATE}, "the rows that Spark reads have no order: name"),
+    (SEQ + "9 seconds", {"seq": "#row", **LATE}, "the rows that Spark reads have no order: name"),
     (
         "EVENT SEQ(A a, B b) WITHIN 9 seconds",
         {"buckets": 3, **LATE},

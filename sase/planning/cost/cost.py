@@ -19,7 +19,7 @@ from sase.planning.cost_values import (
     OF_TEXTS,
     Cost,
     OperatorCost,
-    keys_of,
+    codes_of,
     pages,
     work_of_codes,
 )
@@ -62,7 +62,8 @@ def with_windows(below: Cost, plan: Operator, windows: MatchWindow, statistics: 
     }
     if windows.counts:  # each block clears the counters of all keys
         steps, blocks = len(steps_of(source.components)), max(rows / BLOCK, 1.0)
-        counters = NUMBER * (steps + 1) * keys_of(windows.partitions, statistics)
+        _, codes = codes_of(windows.partitions, admitted, statistics)
+        counters = NUMBER * (steps + 1) * codes
         work["page"] += blocks * pages(counters, admitted / blocks)
     reach = _reach(windows, statistics)
     size = 8 * admitted * reach * len(windows.partitions)
@@ -146,21 +147,23 @@ def cost_of(plan: nodes.Operator, statistics: Statistics) -> Cost:
     if windows is not None:
         bare = _without_windows(plan)
         return with_windows(_of_chain(bare, statistics), bare, windows, statistics)
-    cost, scan = _of_chain(plan, statistics), nodes.find(plan, nodes.SequenceScan)
-    if scan is not None and FusedScanDrive.drives(request_of(plan)):
-        return Cost(tuple(each.renamed(FUSED_UNITS) for each in cost.operators))
-    return cost
+    scan = nodes.find(plan, nodes.SequenceScan)
+    drive = None if scan is None else FusedScanDrive.applies(request_of(plan))
+    if not isinstance(drive, FusedScanDrive):
+        return _of_chain(plan, statistics)
+    cost = _of_chain(plan, statistics, by_rows=drive.by_rows is not None)
+    return Cost(tuple(each.renamed(FUSED_UNITS) for each in cost.operators))
 
 
-def _of_chain(plan: nodes.Operator, statistics: Statistics) -> Cost:
-    """The cost of a plan without branches."""
-    operators = list(reversed(nodes.chain(plan)))
-    if not isinstance(operators[0], nodes.SequenceScan):
+def _of_chain(plan: nodes.Operator, statistics: Statistics, *, by_rows: bool = False) -> Cost:
+    """The cost of a plan without branches, which may have stacks of rows."""
+    scan, *above = reversed(nodes.chain(plan))
+    if not isinstance(scan, nodes.SequenceScan):
         return cost_of_runs(plan, statistics)
-    figures, found, flow = Cardinalities(plan, statistics), list[OperatorCost](), 0.0
-    for operator in operators:
-        found.append(_operator_cost(operator, flow, figures))
-        flow = found[-1].rows_out
+    figures = Cardinalities(plan, statistics)
+    found = [_scan(scan, figures, by_rows=by_rows)]
+    for operator in above:
+        found.append(_operator_cost(operator, found[-1].rows_out, figures))
     return Cost(tuple(found))
 
 
@@ -183,8 +186,6 @@ def _of_branches(plan: nodes.Operator, union: nodes.Union, statistics: Statistic
 
 def _operator_cost(operator: nodes.Operator, flow: float, figures: Cardinalities) -> OperatorCost:
     match operator:
-        case nodes.SequenceScan():
-            return _scan(operator, figures)
         case nodes.SequenceConstruction():
             return _construction(operator, figures)
         case nodes.Selection():
@@ -201,20 +202,22 @@ def _operator_cost(operator: nodes.Operator, flow: float, figures: Cardinalities
             return _checked(type(operator).__name__, flow, flow, figures, {})
 
 
-def _scan(scan: nodes.SequenceScan, figures: Cardinalities) -> OperatorCost:
+def _scan(scan: nodes.SequenceScan, figures: Cardinalities, *, by_rows: bool) -> OperatorCost:
     rows, admitted = float(figures.statistics.rows), figures.admitted
     keys, conditions = _decisive(figures)
     kept = len(keys) + len(attributes_read(*(each.condition for each in conditions)))
     if kept or nodes.find(figures.plan, nodes.Negation) is not None:
         kept += 2  # position and time of each event
     keys |= set(scan.partitions)
+    elements = figures.construction.elements
+    heads = len(scan.components) - 1 + len(elements) if by_rows else 0
     work = {
         "run": 1.0,
         "event": rows,
         "admitted": admitted,
         "simple": admitted * sum(effort(c.condition) for c in scan.conditions),
         "key": admitted * sum(map(len, keys)),
-        **work_of_codes(keys, admitted, figures.statistics),
+        **work_of_codes(keys, admitted, figures.statistics, heads),
         "stored": admitted * kept,
     }
     if scan.stacks is nodes.Stacks.LEAVES:

@@ -10,8 +10,8 @@ from sase.planning.cost.run_cardinality import RunCardinalities
 from sase.planning.cost.selectivity import assumed, effort
 from sase.planning.cost_values import FUSED_UNITS, Cost, OperatorCost, work_of_codes
 from sase.planning.physical import runs as algorithms
-from sase.planning.physical.drive import request_of
-from sase.planning.physical.line_drives import SharedLinesDrive
+from sase.planning.physical.drive import DriveRequest, request_of
+from sase.planning.physical.line_drives import FusedWalkDrive, SharedLinesDrive
 from sase.planning.plan.nodes import (
     Confidence,
     Negation,
@@ -84,7 +84,7 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
         "admitted": admitted,
         "simple": admitted * sum(effort(each.condition) for each in runs.simple),
         "key": admitted * len(runs.partitions),
-        **work_of_codes([runs.partitions], admitted, figures.statistics),
+        **_work_of_codes(figures, request, admitted),
         "built": matches,
         "bound": matches * length,
     }
@@ -127,6 +127,15 @@ def _evaluation(figures: RunCardinalities) -> OperatorCost:
             work["pointer"] = matches * log2(max(matches, 1.0)) * len(components)
     size = alive * _NUMBER * (_NUMBERS + len(components))
     return OperatorCost("RunEvaluation", rows, matches, tuple(work.items()), size, alive=(alive,))
+
+
+def _work_of_codes(
+    figures: RunCardinalities, request: DriveRequest, admitted: float
+) -> dict[str, float]:
+    """The work for the codes of the key; shared lines and fused walks are in stacks of rows."""
+    by_rows = SharedLinesDrive.drives(request) or FusedWalkDrive.drives(request)
+    heads = len(figures.components) - 1 if by_rows else 0
+    return work_of_codes([figures.runs.partitions], admitted, figures.statistics, heads)
 
 
 def _shared(

@@ -14,25 +14,16 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_type
 
-from sase.base.interface import option
 from sase.base.paths import path_of
 from sase.binding.input_options import InputOptions
-from sase.binding.schema import ROW_ORDER
+from sase.binding.schema import check_order
 from sase.cached_property import cached_property
 from sase.engine.columns.arrow.gate import prove_distinct
 from sase.engine.columns.arrow.input import Input, Inputs
 from sase.engine.sources.discovered import Discovered
-from sase.errors import DataError, PlanError, SchemaError
+from sase.errors import DataError, SchemaError
 from sase.spark.reading.columns import column, type_within, value_within
 from sase.spark.reading.row_layout import RowLayout
-
-
-def without_order(why: str) -> PlanError:
-    """The error of a query that needs an order of simultaneous events."""
-    return PlanError(
-        f"{why}, and the rows of a DataFrame have no order: name the column of integers that orders"
-        f" simultaneous events with  {option('seq')}"
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +106,7 @@ class FrameSource:
 
     def discovered(self, names: InputOptions) -> Discovered:
         """The description of the events for the engine, from a caller's options."""
-        if names.seq == ROW_ORDER:
-            raise without_order(f"{option('seq', ROW_ORDER)} is the order of rows")
+        check_order(names.seq, "")
         self._refuse_text(names.time)
         return Discovered.of(self.empty, names)
 

@@ -102,22 +102,26 @@ def test_batches_whose_dictionaries_hold_null() -> None:
     assert {row["a"]["ts"] for row in second.to_pylist()} == {0, 2, 4, 6}
 
 
-def test_dictionaries_that_have_too_many_values_together() -> None:
-    """Their indexes become wider, in all batches of matches."""
+@pytest.mark.parametrize(("shared", "bits"), [(0, 32), (80, 8)])
+def test_dictionaries_that_have_too_many_values_together(shared: int, bits: int) -> None:
+    """Their indexes become wider, in all batches of matches, unless they share many values."""
     batches = []
     for start in (0, 100):
         columns = {"ts": range(start, start + 100), "type": ["A", "B"] * 50, "id": [1] * 100}
+        first = max(start - shared, 0)
         names = pa.DictionaryArray.from_arrays(
-            pa.array(range(100), pa.int8()), [f"n{start + each}" for each in range(100)]
+            pa.array(range(100), pa.int8()), [f"n{first + each}" for each in range(100)]
         )
         batches.append(pa.RecordBatch.from_pydict(columns | {"s": names}))
+    events = [row["s"] for batch in batches for row in batch.to_pylist()]
     query = "EVENT SEQ(A a, B b) WHERE [id] WITHIN 2"
     matches = sase.match(query, pa.Table.from_batches(batches))
     schema, parts = matches.to_batches()
     found = pa.Table.from_batches(parts, schema).to_pylist()
     shown = [(match["a"]["s"], match["b"]["s"]) for match in found]
-    assert shown == [(f"n{ts}", f"n{ts + 1}") for ts in range(0, 200, 2)]
+    assert shown == [*zip(events[::2], events[1::2], strict=True)]
     assert found == matches.to_pylist()
+    assert schema.field("a").type.field("s").type.index_type.bit_width == bits
 
 
 @pytest.mark.parametrize(

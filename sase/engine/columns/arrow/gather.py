@@ -151,18 +151,18 @@ def alike(chunks: list[pa.Array]) -> list[pa.Array]:
 
 
 def _with_room(chunks: list[pa.Array]) -> list[pa.Array]:
-    """Give dictionaries wider indexes, if theirs are too narrow for the values of all."""
+    """Unify many dictionaries with narrow indexes, or widen the indexes if they are too narrow."""
     kind = chunks[0].type if chunks else pa.null()
     if not pa.types.is_dictionary(kind) or kind.index_type.bit_width >= WIDE.bit_width:
         return chunks
     if sum(len(chunk.dictionary) for chunk in chunks) < 1 << kind.index_type.bit_width - 1:
         return chunks
     try:
-        pa.chunked_array(unifiable(chunks)).unify_dictionaries()
+        found: list[pa.Array] = pa.chunked_array(unifiable(chunks)).unify_dictionaries().chunks
     except pa.ArrowException:
         wide = pa.dictionary(WIDE, kind.value_type, kind.ordered)
-        return [indexed(chunk, wide) for chunk in chunks]
-    return chunks
+        found = [indexed(chunk, wide) for chunk in chunks]
+    return found
 
 
 def _instants(kinds: list[pa.DataType]) -> pa.DataType | None:
