@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SharedMatching:
-    """One search for statements that differ only in window, last event and RETURN.
+    """One search for statements that differ only in window, last event, variables and RETURN.
 
     For each statement, it has the window, the types of the `last` event, and the conditions
     that only this statement has. `found` is the number of matches in a run, or None without a run.
@@ -60,7 +60,7 @@ class SharedInput:
     `conditions` maps a condition on one event to the statements that test it. `evaluated` maps
     a condition to the number of events of a run for which it was evaluated, once for all of them; 0
     says that each statement did it by itself. `given` is how many of the `events` each statement
-    received. `matchings` are the searches for statements that differ only in window and RETURN.
+    received. `matchings` are the searches that serve several statements.
     `apart` is the reason why such statements are searched separately.
     """
 

@@ -48,8 +48,6 @@ def dealt_to(plan: ScriptPlan, threads: int) -> list[list[str]]:
     There are no more parts than pay. The names of a part are in the order of the script.
     """
     order = {each.name: number for number, each in enumerate(plan.statements)}
-    if threads == 1:
-        return [[*order]]
     joined = {name for names in plan.joint for name in names.names[1:]}
     groups = [(_cost(group, joined), group) for group in together(plan)]
     parts: list[list[str]] = [[] for _ in range(min(threads, len(groups)))]
