@@ -194,7 +194,7 @@ class SemiJoin:
         """The sequences of the readers of which few events remain in a sample."""
         size = int(len(events) * SAMPLE)
         count = int(np.searchsorted(hits[PLACE, :count], size))
-        left = self.remaining(events, size, hits, count, len(hits[0]) * len(self._sequences))
+        left = self.remaining(events, size, hits, count, count * len(self._entries))
         assert left is not None, "there is room for all"
         by_bucket = np.bincount(hits[BUCKET, :count], minlength=len(self._buckets.types))
         entries = np.array(self._entries, np.int64)  # with columns as in `_Entry`

@@ -115,6 +115,15 @@ def alone(count: int) -> pa.Table:
     return pa.table({"ts": range(count + 1), "type": types, "id": [0] * (count + 1)})
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("window", ["", " WITHIN 9"])
+def test_there_may_be_no_events(window: str, threads: int) -> None:
+    """Then they have no range of keys."""
+    text = f"EVENT SEQ(A+ a[], B b) WHERE [id]{window}"
+    assert len(sase.match(text, alone(2), threads=threads)) == 3
+    assert not len(sase.match(text, alone(2).slice(0, 0), threads=threads))
+
+
 def runs_of(text: str, events: Any) -> Iterator[sase.Matches]:
     """Runs with usual room and with little."""
     for options in (Options(), Options(block=64, chunk=2, stack=1)):

@@ -138,6 +138,18 @@ def test_each_statement_finds_what_it_finds_alone(
             return
 
 
+def test_an_event_may_remain_for_many_components(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For more than those that the sample is smaller than all events."""
+    monkeypatch.setattr(admission, "STEP", 8)
+    events = pa.table({"ts": range(100), "type": ["A"] * 100, "k": [0] * 100})
+    steps = [", ".join(f"A a{number}" for number in range(count)) for count in (9, 10)]
+    queries = [f"EVENT SEQ({each}) WHERE [k] WITHIN 10" for each in steps]
+    found = sase.Script(";".join(queries), events.schema).run(events)
+    assert all(map(len, found.values()))
+    alone = [sase.match(text, events) for text in queries]
+    assert [shown(each) for each in found.values()] == [*map(shown, alone)]
+
+
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of events that were left out, appended by each semi-join."""
     found, neighbours = list[int](), SemiJoin.neighbours

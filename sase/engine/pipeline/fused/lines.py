@@ -96,14 +96,11 @@ class FusedLines:
 
     def run(self, events: Events) -> Generator[Results, None, int]:
         """Yield the results of all events and return their count, or return 0."""
-        count = len(events)
-        if not count:
-            return 0
         if not self.takes_all(events):
             self.use.refused = None if self._refused is None else self._refused.value
             return 0
         yield from self._run_all(events)
-        return count
+        return len(events)
 
     def _run_all(self, events: Events) -> Generator[Results, None, None]:
         """Yield the results of all events, which can be fused."""
@@ -163,8 +160,11 @@ class FusedLines:
         return watch.pulled(OUTPUT, self._top.results(watch.pulled(EVALUATION, bindings)))
 
     def takes_all(self, events: Events) -> bool:
-        """Whether these events can be fused: all keys have codes, and columns are whole."""
-        if self._arrays is None:
+        """Whether these events can be fused: all keys have codes, and columns are whole.
+
+        No events are not.
+        """
+        if self._arrays is None and len(events):
             self._refused = self._begin(events)
         return self._arrays is not None
 
