@@ -23,7 +23,7 @@ class LoadedPath(Protocol):
     needs_all: bool
 
     def uncoded(self, events: Events, parts: int) -> list[str]:
-        """The keys of events that must have codes before it takes any of them, in so many parts."""
+        """The keys of events in `parts` that must have codes before it takes any of them."""
 
     def takes_all(self, events: Events) -> bool:
         """Whether one kernel processes all events sooner than they could be partitioned."""
