@@ -221,7 +221,7 @@ class Pipeline:
             self.shape = self.shape.with_types(self.loader.known)
         return events
 
-    def coded(self, events: Events, threads: int, parts: int) -> Events:
+    def coded(self, events: Events, threads: int = 1, parts: int = 1) -> Events:
         """The events with codes of the keys that the path over parts of them needs coded."""
         names = [] if self.loaded_path is None else self.loaded_path.uncoded(events, parts)
         if not names:

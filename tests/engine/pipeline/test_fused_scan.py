@@ -16,6 +16,7 @@ from sase.engine.kernels.jit.intrinsics import NO_CLOCK
 from sase.engine.kernels.scan.fused_scan import CODES
 from sase.engine.operators.active_stacks import ActiveStacks
 from sase.engine.pipeline.analyze import analyzed
+from sase.engine.pipeline.fused import keys as keys_of_events
 from sase.engine.pipeline.fused import scan
 from sase.engine.pipeline.fused.scan import FusedScan
 from sase.planning.driver import RewriteCall, Trace
@@ -328,7 +329,7 @@ def test_pairs_that_hardly_come_again_get_no_codes(
     monkeypatch: pytest.MonkeyPatch, coded: list[list[str]]
 ) -> None:
     """Each of their parts comes again, but a table of all pairs would be too large."""
-    monkeypatch.setattr(scan, "MANY", 60_000)
+    monkeypatch.setattr(keys_of_events, "MANY", 60_000)
     rng, count = np.random.default_rng(1), 3 << 16
     first, second = rng.integers(0, 1_000, (2, count))
     for other in (second, first):

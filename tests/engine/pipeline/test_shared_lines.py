@@ -13,7 +13,7 @@ import pytest
 import sase
 from sase.engine.kernels.kleene.line_scan import PIECE
 from sase.engine.operators.kleene.shared_line_store import SharedLineStore
-from sase.engine.pipeline.fused import scan
+from sase.engine.pipeline.fused import keys as keys_of_events
 from sase.lang.parser import parse_query
 from sase.planning.engine_plan import Options
 from sase.planning.physical.drive import request_of
@@ -171,7 +171,7 @@ def test_room_for_many_lines_and_long_series() -> None:
 
 def test_codes_of_keys_that_never_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are given out once more, so that the state by key stays small."""
-    monkeypatch.setattr(scan, "MANY", 60_000)  # else all get codes by a table of all
+    monkeypatch.setattr(keys_of_events, "MANY", 60_000)  # else all get codes by a table of all
     over, known = SharedLineStore.make_room_for_keys, list[int]()
 
     def watched(self: SharedLineStore, keys: int) -> None:
