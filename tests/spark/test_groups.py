@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 import sase
 from sase import spark as on_spark
-from sase.errors import ReplayWarning, SaseError
+from sase.errors import PlanError, ReplayWarning, SaseError
 from tests.drawing.examples import example
 from tests.drawing.repeated_groups import APART
 from tests.seeds import draw_numbers
@@ -98,7 +98,12 @@ def test_matches_apart_are_those_of_one_process() -> None:
             continue
         case = Written(drawn.query.text, {ALL: table}, options, Manner(output="non_overlap"))
         for seed, two_steps in enumerate((False, True, True)):
-            _, found = ByHand(case, Random(seed), two_steps).found()
+            try:
+                _, found = ByHand(case, Random(seed), two_steps).found()
+            except PlanError as problem:  # no type of a component declares an attribute in RETURN
+                assert "is not known before there is one" in str(problem)
+                break
             assert multiset(found) == multiset(local), drawn
-        checked, found_some = checked + 1, found_some + (len(local) > 0)
+        else:
+            checked, found_some = checked + 1, found_some + (len(local) > 0)
     assert found_some >= 2
