@@ -6,6 +6,7 @@ of all codes takes memory, so the numbers must not be too far apart.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import expm1
 from typing import Any
 
@@ -15,17 +16,23 @@ from numpy.typing import NDArray
 from sase.binding.types import Kind
 from sase.engine.blocks.block import Tests
 from sase.engine.columns import Events
-from sase.engine.columns.arrays import Numbers, deduplicated
+from sase.engine.columns.arrays import Numbers, TypeCodes, deduplicated
 from sase.engine.kernels.scan.hashing import FACTOR
 from sase.planning.cost_values import dense_bits
 
-# Events with keys sampled for their range, at most a part of all; and for the number of keys.
+# Events with keys sampled for their range, at most a part of all. Events sampled for counts.
 FEW, PART, SAMPLE = 1 << 15, 1 << 4, 1 << 13
 # From MANY events on, only if distinct keys are below RANDOM of the events. If keys repeat soon,
 # SOON times as often as at random, the bound is LOCAL.
 MANY, RANDOM, LOCAL, SOON = 1 << 20, 3 / 4, 1 / 4, 16
 # The rounds in which an estimate of the number of keys is corrected.
 ROUNDS = 8
+
+
+def estimated(events: Events, counted: Callable[[TypeCodes], int]) -> int:
+    """How many events are `counted`, by the types of a sample."""
+    types = np.ascontiguousarray(events.types[:: max(len(events) // SAMPLE, 1)][:SAMPLE])
+    return len(events) * counted(types) // len(types) if len(types) else 0
 
 
 def ranges_of(keys: list[NDArray[Any]]) -> Numbers:

@@ -37,7 +37,7 @@ from sase.engine.operators.kleene.run_operator import RunOperator
 from sase.engine.operators.kleene.shared_line_store import SharedLineStore
 from sase.engine.operators.kleene.stretch_store import StretchStore
 from sase.engine.operators.transformation import Results, TransformationState
-from sase.engine.pipeline.fused.keys import far_apart, numbers_of_keys
+from sase.engine.pipeline.fused.keys import estimated, far_apart, numbers_of_keys
 from sase.engine.pipeline.fused.scan import (
     CODES_AS_THEY_ARE,
     NO_DIGITS,
@@ -52,8 +52,6 @@ from sase.planning.physical.line_drives import FusedLinesDrive, LineDrive, Share
 MOST_KEYS = 1 << 23
 # The blocks for which the conditions on single events are decided at once: a byte per event.
 BLOCKS = 4
-# The kernel visits every event. It pays if a `SHARE` of a sample is of the query's types.
-SAMPLE = 1 << 12
 ONE_NUMBER = bytes(8)
 # The parts of a stopwatch.
 EVALUATION, OUTPUT = 1, 2
@@ -223,11 +221,8 @@ class FusedLines:
 
     def _of_types(self, events: Events) -> int:
         """How many events are of types that the query names, estimated from a sample."""
-        types = np.ascontiguousarray(events.types[:: max(len(events) // SAMPLE, 1)][:SAMPLE])
-        if not len(types):
-            return 0
-        known = np.count_nonzero(states_by_code(self._states_of(events), types))
-        return len(events) * int(known) // len(types)
+        states = self._states_of(events)
+        return estimated(events, lambda types: int(np.count_nonzero(states_by_code(states, types))))
 
     def _looked_up(self, piece: Block, states: NDArray[np.uint8]) -> Numbers:
         """The key codes of a piece by a table, for events of admitted types."""

@@ -39,7 +39,7 @@ from sase.engine.operators.contract import HasBranches
 from sase.engine.operators.sequence_construction import SequenceConstructionState
 from sase.engine.operators.sequence_scan import SequenceScanState
 from sase.engine.operators.transformation import Results, TransformationState
-from sase.engine.pipeline.fused.keys import FEW, far_apart, numbers_of_keys, ranges_of
+from sase.engine.pipeline.fused.keys import FEW, estimated, far_apart, numbers_of_keys, ranges_of
 from sase.engine.pipeline.pipeline import Pipeline
 from sase.engine.stopwatch import Stopwatch
 from sase.planning.cost_values import CLEARED, MOST_BITS, OF_ROWS
@@ -312,8 +312,7 @@ class FusedScan:
 
     def _admitted_in(self, events: Events) -> int:
         """How many events are admitted, estimated from a sample."""
-        types = events.types[:: max(len(events) // STEP, 1)][:STEP]
-        return len(events) * self._admitted_of(events, types) // max(len(types), 1)
+        return estimated(events, partial(self._admitted_of, events))
 
     def _admitted_of(self, events: Events, types: TypeCodes) -> int:
         """How many events of the given types are admitted."""
